@@ -1,0 +1,292 @@
+"""The protocols that runners and workloads satisfy, and the values they exchange. One narrow door per direction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+from .results import Fact, Finding, Measurement, Metric
+from .spec import Experiment, Json, Role, RolePlace, Site
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A program a workload needs: the executable's name, the Debian package that has it, and the argv that prints its version."""
+
+    executable: str
+    package: str
+    version_argv: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where a role can be reached by the others, and a port that is free there. ``host`` may be an IPv4, IPv6 or DNS name."""
+
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What an allocation offers to a workload's commands: endpoints and private work directories per role."""
+
+    endpoints: Mapping[Role, Endpoint]
+    workdirs: Mapping[Role, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedFile:
+    """A file the workload needs in a role's work directory before it starts."""
+
+    role: Role
+    name: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """One program to run: argv (never a shell string), the role it runs in, its deadline in s, and files to fetch afterwards.
+
+    ``fetch`` names files relative to the work directory; a missing one is simply absent from :attr:`Completed.files`.
+    ``env`` is added to a minimal environment (PATH, HOME, LC_ALL=C). ``secrets`` maps environment names to values that are handed over without
+    ever being in argv, a log, the journal or a rendered file.
+    """
+
+    argv: tuple[str, ...]
+    role: Role
+    timeout_s: float
+    env: Mapping[str, str] = field(default_factory=dict)
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    fetch: tuple[str, ...] = ()
+    cpus: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """A program that serves while clients measure. It is ready when ``endpoint`` accepts a TCP connection within ``ready_timeout_s``."""
+
+    command: Command
+    endpoint: Endpoint
+    ready_timeout_s: float = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commands:
+    """What a workload wants done for one trial: servers are started once per allocation, clients once per trial, in parallel."""
+
+    clients: tuple[Command, ...]
+    servers: tuple[Server, ...] = ()
+    files: tuple[PlacedFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completed:
+    """A finished job: raw bytes, exit code (128+n for a signal), and when it ran (Unix s). A non-zero exit is a value, not an error."""
+
+    argv: tuple[str, ...]
+    exit_code: int
+    stdout: bytes
+    stderr: bytes
+    started_at: float
+    duration_s: float
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Workload(Protocol):
+    """A tool benchspec can measure with: pure functions over parameters (already checked by its schema) and raw bytes; no I/O.
+
+    ``parameters`` are the JSON values of the spec (quantities still strings such as ``"60 s"``); the workload converts them itself.
+    Satisfied by a module (``workloads/fio.py``).
+    """
+
+    NAME: str
+    METRICS: Sequence[Metric]
+    ROLES: Sequence[Role]
+    DEFAULT_GATES: Mapping[str, float]
+
+    def tools(self, parameters: Mapping[str, Json]) -> Sequence[Tool]:
+        """The programs that must be on the target."""
+        ...
+
+    def primary(self, parameters: Mapping[str, Json]) -> str:
+        """The series that carries the verdict unless the spec names another."""
+        ...
+
+    def duration_s(self, parameters: Mapping[str, Json]) -> float:
+        """How long one trial is expected to take, ramp included, for the estimate and the deadline."""
+        ...
+
+    def commands(self, experiment: Experiment, surroundings: Surroundings) -> Commands:
+        """The programs of one trial; argv only."""
+        ...
+
+    def parse(self, completed: Sequence[Completed], parameters: Mapping[str, Json]) -> Sequence[Measurement]:
+        """Numbers out of raw bytes, in base units. Raises ParseError, and nothing else, on any bytes."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Why something planned cannot be done by a runner, and what to do about it."""
+
+    message: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderedFile:
+    """A file that would be created or a command that would be executed, for ``plan --render``."""
+
+    name: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leftover:
+    """Something of ours that still exists on a site: a process group, a directory, an object."""
+
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One monitor sample: seconds since the sampler started, and cumulative or instant figures by name (see runners/local/monitor)."""
+
+    elapsed_s: float
+    values: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolStatus:
+    """What a site knows of a tool: where it is and what version it says, or None when it is missing."""
+
+    tool: Tool
+    path: str | None
+    version: str | None
+
+
+class Sampler(Protocol):
+    """A monitor running beside a trial; samples stay in memory until it is stopped."""
+
+    def stop(self) -> Sequence[Sample]:
+        """End sampling and return what was seen (idempotent)."""
+        ...
+
+
+class Job(Protocol):
+    """One detached program. It goes on when the controller dies; whoever knows its id can attach again."""
+
+    job_id: str
+
+    def wait(self, timeout_s: float) -> None:
+        """Block until it ends. Raises JobTimeout after killing its whole process group."""
+        ...
+
+    def cancel(self) -> None:
+        """Kill its whole process group, first kindly; harmless when it has ended."""
+        ...
+
+    def collect(self) -> Completed:
+        """The raw bytes of an ended job (may be called again)."""
+        ...
+
+    def discard(self) -> None:
+        """Remove its files, once the results are durable."""
+        ...
+
+
+class Allocation(Protocol):
+    """Everything fresh for one round on one site: private work directories, free ports, server processes."""
+
+    def surroundings(self) -> Surroundings:
+        """Endpoints and work directories of the roles on this site."""
+        ...
+
+    def put(self, role: Role, name: str, data: bytes) -> None:
+        """Place a file in the role's work directory."""
+        ...
+
+    def get(self, role: Role, name: str) -> bytes:
+        """Read a file of the role's work directory. Raises RunFailed when it is not there."""
+        ...
+
+    def start(self, command: Command, job_id: str) -> Job:
+        """Start detached; idempotent by ``job_id``: a second call attaches and never starts again. Raises MissingTool."""
+        ...
+
+    def serve(self, server: Server, job_id: str) -> Job:
+        """Start a server and wait until its endpoint answers. Raises RunFailed with its stderr when it does not."""
+        ...
+
+    def sample(self, role: Role, interval_s: float) -> Sampler:
+        """Start a monitor on the role's node."""
+        ...
+
+    def release(self) -> None:
+        """Stop the servers and remove everything of this allocation (idempotent)."""
+        ...
+
+
+class Session(Protocol):
+    """A connection to one site, kept for the whole run."""
+
+    def facts(self) -> Sequence[Fact]:
+        """Observe the site's facts."""
+        ...
+
+    def find_tools(self, tools: Sequence[Tool]) -> Sequence[ToolStatus]:
+        """Where each tool is and what version it says."""
+        ...
+
+    def install(self, packages: Sequence[str]) -> None:
+        """Install packages with the site's package manager. Raises RunFailed."""
+        ...
+
+    def allocate(self, roles: Sequence[RolePlace], allocation_id: str) -> Allocation:
+        """Make a fresh allocation; ``allocation_id`` is journalled before."""
+        ...
+
+    def attach(self, job_id: str) -> Job | None:
+        """The job of that id if it was ever started here, running or ended; None if it never was."""
+        ...
+
+    def close(self) -> None:
+        """End the connection (idempotent)."""
+        ...
+
+
+class Runner(Protocol):
+    """One transport. Pure questions first; ``connect`` is the only method that reaches out before something is created."""
+
+    KIND: str
+
+    def unsupported(self, experiment: Experiment, site: Site) -> Sequence[Problem]:
+        """Why this experiment cannot run here; asked for the whole plan before anything is created. Pure."""
+        ...
+
+    def check(self, site: Site) -> Sequence[Finding]:
+        """Doctor: reachability, rights, disk, clocks."""
+        ...
+
+    def render(self, experiment: Experiment, site: Site, commands: Commands) -> Sequence[RenderedFile]:
+        """What would be created or executed. Pure."""
+        ...
+
+    def placeholders(self, experiment: Experiment, site: Site) -> Surroundings:
+        """Stand-in endpoints and directories for rendering without a connection. Pure."""
+        ...
+
+    def connect(self, site: Site, run_id: str) -> Session:
+        """Open the connection that is kept for the run. Raises TransportLost."""
+        ...
+
+    def leftovers(self, site: Site, run_id: str) -> Sequence[Leftover]:
+        """What of that run still exists on the site."""
+        ...
+
+    def remove(self, site: Site, leftover: Leftover) -> None:
+        """Remove one leftover; never anything benchspec did not create."""
+        ...

@@ -1,0 +1,204 @@
+"""What a run produces: measurements, trials, facts, findings. Values are in base units; what was not measured is absent, never 0."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from .spec import Experiment, Json
+
+
+class Direction(StrEnum):
+    """Which way a metric is better."""
+
+    HIGHER = "higher"
+    LOWER = "lower"
+    NEITHER = "neither"
+
+
+class Statistic(StrEnum):
+    """The statistic of runs that a metric's verdict is about; it decides what a difference is."""
+
+    GEOMETRIC_MEAN = "geometric mean"
+    ARITHMETIC_MEAN = "arithmetic mean"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """A metric a workload can report: declared once, in its workload.
+
+    ``unit`` is a base unit (s, B, B/s, bit/s, 1/s, ratio). ``limits`` names the documented-limit classes that bound it, most specific first.
+    """
+
+    name: str
+    title: str
+    unit: str
+    direction: Direction
+    statistic: Statistic = Statistic.GEOMETRIC_MEAN
+    limits: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """A metric's value in base units, from one trial. Labels tell apart several series of one metric (fio job, direction)."""
+
+    metric: str
+    value: float
+    unit: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def series(self) -> str:
+        """``metric`` or ``metric{key=value,...}`` with sorted labels."""
+        if not self.labels:
+            return self.metric
+        return f"{self.metric}{{{','.join(f'{k}={v}' for k, v in sorted(self.labels.items()))}}}"
+
+
+class TrialStatus(StrEnum):
+    """``valid`` alone enters the statistics; the other kinds are kept, counted and shown."""
+
+    VALID = "valid"
+    INVALID = "invalid"
+    FAILED = "failed"
+    VOID = "void"
+
+
+class TrialKind(StrEnum):
+    """Warm-ups are kept and never summarised."""
+
+    WARMUP = "warmup"
+    MEASURED = "measured"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateResult:
+    """One validity gate applied to one trial: the observed value against its bound, in base units. ``observed`` None: not measured."""
+
+    name: str
+    bound: float
+    observed: float | None
+    passed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawFile:
+    """One raw file of a trial: path relative to the run directory, size in B, sha256 in hex."""
+
+    path: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One execution of an experiment. Holds measurements or an error, never both.
+
+    ``usage`` are monitor series summarised over the trial (``cpu.user``, ``cpu.steal`` as ratios of the pinned or all CPUs,
+    ``memory.used`` in B, ``load.1m``), per role. Wall times are Unix s.
+    """
+
+    sequence: int
+    experiment_id: str
+    session: int
+    kind: TrialKind
+    index: int
+    job_id: str
+    status: TrialStatus
+    started_at: float
+    duration_s: float
+    exit_code: int | None = None
+    measurements: tuple[Measurement, ...] = ()
+    error: str | None = None
+    error_kind: str | None = None
+    gates: tuple[GateResult, ...] = ()
+    raw: tuple[RawFile, ...] = ()
+    usage: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    allocation: int = 1
+    replaces: int | None = None
+    reattached: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """One observed fact: its value, or None for "unknown", and the command that says it."""
+
+    name: str
+    value: Json
+    source: str
+    unit: str | None = None
+
+
+class FindingLevel(StrEnum):
+    """How much a finding weighs."""
+
+    NOTE = "note"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A coded statement about a run, such as drift (F1xx), placement (F2xx), validity (F3xx), limit (F4xx) or noise (F5xx)."""
+
+    code: str
+    level: FindingLevel
+    message: str
+    target: str | None = None
+    experiment_id: str | None = None
+    sequence: int | None = None
+
+
+class ClaimState(StrEnum):
+    """How a declared fact compares with the observed one."""
+
+    MATCH = "match"
+    MISMATCH = "mismatch"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimCheck:
+    """One row of the declared-versus-observed table."""
+
+    target: str
+    fact: str
+    declared: Json
+    observed: Json
+    state: ClaimState
+    source: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactSet:
+    """All facts observed on one site for one target at one moment (``when``: before, after-session-N, after)."""
+
+    target: str
+    site: str
+    when: str
+    observed_at: float
+    facts: tuple[Fact, ...]
+
+    def value(self, name: str) -> Json:
+        """The observed value of ``name``; None when unknown or not probed."""
+        return next((f.value for f in self.facts if f.name == name), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunData:
+    """Everything analysis and reports need of one run, read back from its directory alone.
+
+    ``manifest`` is manifest.json; ``document`` the resolved spec as JSON; ``complete`` is False for a run that was cut short.
+    """
+
+    run_id: str
+    manifest: Mapping[str, Json]
+    document: Mapping[str, Json]
+    experiments: tuple[Experiment, ...]
+    trials: tuple[Trial, ...]
+    facts: tuple[FactSet, ...] = ()
+    claims: tuple[ClaimCheck, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    complete: bool = True
+    resumed: int = 0

@@ -1,0 +1,1 @@
+"""Reports: from a finished run to rows, figures, sentences and pages."""

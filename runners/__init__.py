@@ -1,0 +1,1 @@
+"""Runners: one module or package per transport."""

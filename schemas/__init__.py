@@ -1,0 +1,1 @@
+"""The JSON Schemas, shipped as the very bytes the program validates with."""

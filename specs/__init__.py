@@ -1,0 +1,1 @@
+"""Ready-made specs, shipped with the package."""

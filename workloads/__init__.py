@@ -1,0 +1,1 @@
+"""Workloads: one module per tool. Raw bytes in, numbers out; no I/O."""
