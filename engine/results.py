@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from .spec import Experiment, Json
+from .spec import Experiment, Json, Spec
 
 
 class Direction(StrEnum):
@@ -189,12 +189,13 @@ class FactSet:
 class RunData:
     """Everything analysis and reports need of one run, read back from its directory alone.
 
-    ``manifest`` is manifest.json; ``document`` the resolved spec as JSON; ``complete`` is False for a run that was cut short.
+    ``manifest`` is manifest.json; ``document`` the resolved spec as JSON, ``spec`` the model built from it; ``complete`` is False for a run that was cut short.
     """
 
     run_id: str
     manifest: Mapping[str, Json]
     document: Mapping[str, Json]
+    spec: Spec
     experiments: tuple[Experiment, ...]
     trials: tuple[Trial, ...]
     facts: tuple[FactSet, ...] = ()

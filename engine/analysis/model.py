@@ -1,0 +1,165 @@
+"""What analysis concludes: summaries per cell, comparisons against the baseline, verdicts. Values in base units, ratios as b/a."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from ..results import Metric
+from ..spec import Limit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """A confidence interval and the method that made it."""
+
+    low: float
+    high: float
+    confidence: float
+    method: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """One series of one experiment, described on session values.
+
+    ``values`` are the session values (mean of the session's valid trials, on logs for geometric metrics), ``sessions`` their session
+    numbers. ``centre`` is the declared statistic of ``values``. ``cov`` is sd/mean. Variances are relative (of logs) where the metric is geometric.
+    """
+
+    sessions: tuple[int, ...]
+    values: tuple[float, ...]
+    trials: int
+    centre: float
+    mean: float
+    median: float
+    sd: float | None
+    cov: float | None
+    minimum: float
+    maximum: float
+    q1: float
+    q3: float
+    interval: Interval | None
+    median_interval: Interval | None = None
+    variance_between: float | None = None
+    variance_within: float | None = None
+    outliers: tuple[int, ...] = ()
+    flags: tuple[str, ...] = ()
+
+
+class LimitState(StrEnum):
+    """Where a result lies relative to the attainable rate of a documented limit."""
+
+    FREE = "free"
+    BOUND = "limit-bound"
+    CREDIT = "limit-bound in the credit regime"
+    EXCEEDS = "exceeds the documented limit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitCheck:
+    """A result held against one documented limit. Shares are of the sustained limit; ``efficiency`` is attainable/documented with its reason."""
+
+    limit: Limit
+    efficiency: float
+    efficiency_basis: str
+    attainable_sustained: float
+    attainable_burst: float
+    share_of_documented: float
+    share_of_attainable: float
+    state: LimitState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One series of one experiment: what was measured, or why not. ``counts`` maps a trial status to how many measured trials had it."""
+
+    experiment_id: str
+    target: str
+    cell: str
+    series: str
+    metric: Metric
+    primary: bool
+    counts: Mapping[str, int]
+    summary: Summary | None
+    not_measured: str | None = None
+    limits: tuple[LimitCheck, ...] = ()
+
+
+class Void(StrEnum):
+    """Why no verdict may be given."""
+
+    INVALID = "invalid"
+    NOT_COMPARABLE = "not comparable"
+    LIMIT_BOUND = "limit-bound"
+    TOO_FEW = "too few"
+
+
+class Difference(StrEnum):
+    """Of the target against the baseline."""
+
+    HIGHER = "higher"
+    LOWER = "lower"
+    NONE_ESTABLISHED = "none established"
+
+
+class Margin(StrEnum):
+    """Whether the ratio lies inside the equivalence margin."""
+
+    INSIDE = "inside"
+    OUTSIDE = "outside"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Void with a reason, or a difference and a margin; never both."""
+
+    void: Void | None = None
+    reason: str | None = None
+    difference: Difference | None = None
+    margin: Margin | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contrast:
+    """One series of a target (b) against the baseline (a): ratio b/a with intervals, p and Holm-adjusted p (primary family), and the verdict.
+
+    ``verdict`` is None for descriptive (non-primary) series. ``margin_interval`` is the 90 % interval that decides the margin.
+    ``sessions_needed``: sessions that would settle a difference of the size seen, or of the margin, with 80 % power. ``bound``: "at least" or "at most"
+    when one side is limit-bound, so the ratio is only a bound. ``checks`` holds rank tests and cross-checks (JSON only).
+    """
+
+    cell: str
+    series: str
+    metric: Metric
+    primary: bool
+    baseline: str
+    target: str
+    pairs: int
+    method: str
+    ratio: float | None
+    interval: Interval | None
+    margin_interval: Interval | None
+    p: float | None
+    p_holm: float | None
+    df: float | None
+    equivalence: float
+    verdict: Verdict | None
+    sessions_needed: int | None = None
+    bound: str | None = None
+    test_dependent: bool = False
+    checks: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Analysis:
+    """All cells and contrasts of a run. ``family`` is how many primary verdicts were Holm-adjusted together."""
+
+    cells: tuple[Cell, ...]
+    contrasts: tuple[Contrast, ...]
+    family: int
+    confidence: float
+    equivalence: float | None
+    baseline: str | None
