@@ -1,0 +1,59 @@
+"""Validity gates: whether a trial's own figures allow it into the statistics. Gates compare measurements with bounds in base units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from .results import GateResult, Measurement
+
+STEAL = "max_steal"
+DEFAULTS: Mapping[str, float] = {STEAL: 0.02}
+
+MEASURED: Mapping[str, str] = {
+    "min_duration": "duration",
+    "max_error_ratio": "error.ratio",
+    "min_achieved_ratio": "achieved.ratio",
+    "max_loss_ratio": "loss.ratio",
+    "max_retransmit_ratio": "retransmit.ratio",
+    "min_samples": "samples",
+}
+"""Gate name to the measurement it bounds; ``max_steal`` is taken from the monitors."""
+
+
+def evaluate(
+    gates: Mapping[str, float], required: frozenset[str], measurements: Sequence[Measurement], usage: Mapping[str, Mapping[str, float]]
+) -> tuple[GateResult, ...]:
+    """Apply ``gates`` to one trial.
+
+    A gate named in ``required`` (the spec asks for it) fails when its figure was not measured; any other is then left out.
+    """
+    results = []
+    for name, bound in sorted((DEFAULTS | dict(gates)).items()):
+        observed = _observe(name, measurements, usage)
+        if observed is not None:
+            results.append(GateResult(name=name, bound=bound, observed=observed, passed=_passes(name, observed, bound)))
+        elif name in required:
+            results.append(GateResult(name=name, bound=bound, observed=None, passed=False))
+    return tuple(results)
+
+
+def _observe(name: str, measurements: Sequence[Measurement], usage: Mapping[str, Mapping[str, float]]) -> float | None:
+    """The worst figure of the trial that the gate ``name`` bounds; None when there is none."""
+    if name == STEAL:
+        values = [figures["cpu.steal"] for figures in usage.values() if "cpu.steal" in figures]
+    else:
+        values = [m.value for m in measurements if m.metric == MEASURED[name]]
+    if not values:
+        return None
+    return min(values) if name.startswith("min_") else max(values)
+
+
+def _passes(name: str, observed: float, bound: float) -> bool:
+    return observed >= bound if name.startswith("min_") else observed <= bound
+
+
+def describe(result: GateResult) -> str:
+    """One gate result in words, for messages and pages."""
+    observed = "not measured" if result.observed is None else f"{result.observed:.6g}"
+    relation = "at least" if result.name.startswith("min_") else "at most"
+    return f"{result.name}: observed {observed}, expected {relation} {result.bound:.6g}"

@@ -1,0 +1,194 @@
+"""The directory of a run: manifest, spec, plan, journal and raw bytes. What is written here is durable before it is relied upon.
+
+    manifest.json   what this run is (format, versions, seed, overrides)      resolved.json  the spec after variables and --set
+    spec.yaml       the spec's own bytes                                       plan.json      experiments and order
+    journal.ndjson  every record (engine/journal.py)                           raw/NNNNNN/    what trial NNNNNN printed, and trial.json about it
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from . import journal
+from .errors import IntegrityError, StorageError, UsageError
+from .results import RawFile
+
+FORMAT = "benchspec-run/v1"
+MANIFEST, SPEC, RESOLVED, PLAN, RAW = "manifest.json", "spec.yaml", "resolved.json", "plan.json", "raw"
+
+
+def _storage_error(action: str, path: Path, error: OSError) -> StorageError:
+    return StorageError(
+        f"cannot {action}: {error.strerror or error}", where=str(path), remedy="free some space or choose a directory you may write to with --out"
+    )
+
+
+def _fsync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _write_file(path: Path, data: bytes) -> None:
+    with path.open("wb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def write_durably(path: Path, data: bytes) -> None:
+    """Put ``data`` at ``path`` whole or not at all: temporary file, fsync, rename.
+
+    Raises:
+        StorageError: full disk, missing rights.
+    """
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        _write_file(temporary, data)
+        temporary.rename(path)
+        _fsync_directory(path.parent)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise _storage_error("write", path, error) from error
+
+
+def to_json(value: object) -> bytes:
+    """Readable, stable JSON: sorted keys, two spaces, UTF-8, newline at the end."""
+    return (json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+class RunDirectory:
+    """One run directory. Creating it writes its fixed files; opening it checks that it is one."""
+
+    def __init__(self, path: Path, manifest: Mapping[str, Any]) -> None:
+        self.path = path
+        self.manifest = manifest
+
+    @classmethod
+    def create(cls, path: Path, *, manifest: Mapping[str, Any], spec: bytes, resolved: Mapping[str, Any], plan: Mapping[str, Any]) -> RunDirectory:
+        """Make the directory and its fixed files; the manifest comes last, so a directory with a manifest is whole.
+
+        Raises:
+            UsageError: something is there already.
+            StorageError: it cannot be written.
+        """
+        try:
+            path.mkdir(parents=True)
+            (path / RAW).mkdir()
+        except FileExistsError as error:
+            raise UsageError("the run directory exists already", where=str(path), remedy="name another with --out, or use `benchspec resume`") from error
+        except OSError as error:
+            raise _storage_error("create the run directory", path, error) from error
+        whole = {"format": FORMAT, **manifest}
+        for name, data in ((SPEC, spec), (RESOLVED, to_json(resolved)), (PLAN, to_json(plan)), (MANIFEST, to_json(whole))):
+            write_durably(path / name, data)
+        return cls(path, whole)
+
+    @classmethod
+    def open(cls, path: Path) -> RunDirectory:
+        """Open an existing run directory.
+
+        Raises:
+            UsageError: this is no run directory.
+            IntegrityError: its manifest does not read.
+        """
+        if not (path / MANIFEST).is_file():
+            raise UsageError("found no manifest.json", where=str(path), remedy="name a directory that `benchspec run` made")
+        manifest = _read_json(path / MANIFEST)
+        if manifest.get("format") != FORMAT:
+            raise IntegrityError(f"found run format {manifest.get('format')!r}, expected {FORMAT!r}", where=str(path / MANIFEST))
+        return cls(path, manifest)
+
+    @property
+    def run_id(self) -> str:
+        """The run's id."""
+        return str(self.manifest["run_id"])
+
+    @property
+    def journal_path(self) -> Path:
+        """Where the journal is."""
+        return self.path / journal.NAME
+
+    def resolved(self) -> Mapping[str, Any]:
+        """The resolved spec."""
+        return _read_json(self.path / RESOLVED, self.manifest.get("sha256", {}).get(RESOLVED))
+
+    def plan(self) -> Mapping[str, Any]:
+        """The plan as JSON."""
+        return _read_json(self.path / PLAN, self.manifest.get("sha256", {}).get(PLAN))
+
+    def raw_directory(self, sequence: int) -> Path:
+        """Where trial ``sequence`` keeps its raw files."""
+        return self.path / RAW / f"{sequence:06d}"
+
+    def store_raw(self, sequence: int, files: Mapping[str, bytes]) -> tuple[RawFile, ...]:
+        """Write a trial's raw files durably, all or none, and return their sizes and sums. What an earlier attempt left half-written goes.
+
+        Raises:
+            StorageError: full disk, missing rights.
+        """
+        final = self.raw_directory(sequence)
+        temporary = final.with_name(f".{final.name}.tmp")
+        try:
+            for stale in (temporary, final):
+                if stale.exists():
+                    shutil.rmtree(stale)
+            temporary.mkdir()
+            for name, data in files.items():
+                _write_file(temporary / name, data)
+            _fsync_directory(temporary)
+            temporary.rename(final)
+            _fsync_directory(final.parent)
+        except OSError as error:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise _storage_error("store raw output", final, error) from error
+        return tuple(_describe(f"{RAW}/{final.name}/{name}", data) for name, data in sorted(files.items()))
+
+    def load_raw(self, sequence: int) -> dict[str, bytes]:
+        """Read a trial's raw files back; empty when there are none."""
+        directory = self.raw_directory(sequence)
+        if not directory.is_dir():
+            return {}
+        return {entry.name: entry.read_bytes() for entry in sorted(directory.iterdir())}
+
+    def verify_raw(self, file: RawFile) -> None:
+        """Check one raw file against its record.
+
+        Raises:
+            IntegrityError: it is missing, or a byte differs.
+        """
+        path = self.path / file.path
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise IntegrityError(f"a raw file cannot be read: {error.strerror}", where=str(path), remedy="restore it from a copy") from error
+        found = hashlib.sha256(data).hexdigest()
+        if found != file.sha256:
+            raise IntegrityError(
+                f"found sha256 {found}, expected {file.sha256}: the file is not what was measured", where=str(path), remedy="restore it from a copy"
+            )
+
+
+def _describe(path: str, data: bytes) -> RawFile:
+    return RawFile(path=path, size=len(data), sha256=hashlib.sha256(data).hexdigest())
+
+
+def _read_json(path: Path, sha256: str | None = None) -> Mapping[str, Any]:
+    try:
+        data = path.read_bytes()
+        value = json.loads(data)
+    except (OSError, ValueError) as error:
+        raise IntegrityError(f"cannot be read: {error}", where=str(path), remedy="restore it from a copy") from error
+    if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
+        raise IntegrityError("the file is not what was written (its sha256 differs)", where=str(path), remedy="restore it from a copy")
+    if not isinstance(value, dict):
+        raise IntegrityError("found no JSON object", where=str(path))
+    return value
