@@ -106,6 +106,10 @@ class Workload(Protocol):
     ROLES: Sequence[Role]
     DEFAULT_GATES: Mapping[str, float]
 
+    def metrics(self, parameters: Mapping[str, Json]) -> Sequence[Metric]:
+        """The metrics of these parameters: METRICS for a tool with a fixed set; ``command`` declares its own. Never import a fixed set by name."""
+        ...
+
     def tools(self, parameters: Mapping[str, Json]) -> Sequence[Tool]:
         """The programs that must be on the target."""
         ...
