@@ -189,7 +189,8 @@ class FactSet:
 class RunData:
     """Everything analysis and reports need of one run, read back from its directory alone.
 
-    ``manifest`` is manifest.json; ``document`` the resolved spec as JSON, ``spec`` the model built from it; ``complete`` is False for a run that was cut short.
+    ``manifest`` is manifest.json; ``document`` the resolved spec as JSON, ``spec`` the model built from it; ``skipped`` maps
+    the id of an experiment that could not be measured here to the reason. ``complete`` is False for a run that was cut short.
     """
 
     run_id: str
@@ -201,5 +202,6 @@ class RunData:
     facts: tuple[FactSet, ...] = ()
     claims: tuple[ClaimCheck, ...] = ()
     findings: tuple[Finding, ...] = ()
+    skipped: Mapping[str, str] = field(default_factory=dict)
     complete: bool = True
     resumed: int = 0
