@@ -1,0 +1,1 @@
+"""Carrying out a plan: connect, observe, allocate, measure, record, clean up."""

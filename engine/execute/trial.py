@@ -1,0 +1,263 @@
+"""One trial: journal the intent, start, wait, collect, store the raw bytes, parse, gate, journal the result. In that order."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import gates
+from ..codec import decode, encode
+from ..errors import BenchspecError, Interrupted, JobTimeout, MissingTool, ParseError, RunFailed, StorageError, TransportLost
+from ..journal import Journal
+from ..ports import Commands, Completed, Job, Sample, Workload
+from ..results import Trial, TrialStatus
+from ..rundir import RunDirectory
+from ..secrets import redact
+from ..spec import Experiment
+from ..usage import summarise
+from .interrupts import Interrupts
+from .places import Place
+from .slots import Slot
+
+STARTED, FINISHED, LOST = "trial.started", "trial.finished", "trial.lost"
+DESCRIPTION = "trial.json"
+_KINDS: Mapping[type[BenchspecError], str] = {JobTimeout: "timeout", TransportLost: "transport", MissingTool: "missing-tool", ParseError: "parse"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intent:
+    """What the journal says before a trial starts: its slot, its jobs, its round. ``deadlines_s`` belong to the jobs."""
+
+    slot: Slot
+    jobs: tuple[str, ...]
+    deadlines_s: tuple[float, ...]
+    allocation_id: str
+    allocation: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of the jobs: their raw results, what the monitors saw, or why there is none."""
+
+    completed: tuple[Completed, ...]
+    samples: Mapping[str, Sequence[Sample]] = field(default_factory=dict)
+    error: str | None = None
+    error_kind: str | None = None
+    started_at: float = 0.0
+    duration_s: float = 0.0
+    reattached: bool = False
+
+
+class TrialBench:
+    """Measures trials of one run and records them."""
+
+    def __init__(
+        self, directory: RunDirectory, journal: Journal, interrupts: Interrupts, required_gates: Callable[[Experiment], frozenset[str]], interval_s: float = 1.0
+    ) -> None:
+        self._directory = directory
+        self._journal = journal
+        self._interrupts = interrupts
+        self._required_gates = required_gates
+        self._interval_s = interval_s
+
+    def measure(self, slot: Slot, place: Place, commands: Commands, workload: Workload, *, allocation: int, attempt: int) -> Trial:
+        """Carry out ``slot`` once.
+
+        Raises:
+            StorageError: what was measured cannot be stored; the run cannot go on.
+            Interrupted: a signal came; the jobs were cancelled and the trial is not recorded.
+        """
+        suffix = "" if attempt == 1 else f"-r{attempt}"
+        jobs = tuple(f"{self._directory.run_id}-{slot.sequence:06d}-c{i}{suffix}" for i in range(len(commands.clients)))
+        intent = Intent(
+            slot=slot, jobs=jobs, deadlines_s=tuple(c.timeout_s for c in commands.clients), allocation_id=place.allocation_id, allocation=allocation
+        )
+        self._journal.append(STARTED, intent)
+        started: list[Job] = []
+        try:
+            outcome = self._run(intent, place, commands, started)
+        except Interrupted:
+            self._give_up(slot, started)
+            raise
+        trial = self.record(intent, outcome, place.experiment, workload, secrets=place.secrets)
+        for job in started:
+            job.discard()
+        return trial
+
+    def _run(self, intent: Intent, place: Place, commands: Commands, started: list[Job]) -> Outcome:
+        """Start the clients together and wait for all; ``started`` receives the jobs as they come to be."""
+        began = time.time()
+        samplers = place.sample(self._interval_s)
+        error: BenchspecError | None = None
+        try:
+            for command, job_id in zip(commands.clients, intent.jobs, strict=True):
+                started.append(place.start(command, job_id))
+            with self._interrupts.waiting():
+                for job, command in zip(started, commands.clients, strict=True):
+                    job.wait(command.timeout_s)
+        except (JobTimeout, MissingTool, TransportLost) as caught:
+            error = caught
+        finally:
+            samples = {role.value: sampler.stop() for role, sampler in samplers.items()}
+            _cancel(started)
+        return _outcome(started, samples=samples, error=error, began=began)
+
+    def _give_up(self, slot: Slot, started: Sequence[Job]) -> None:
+        """An interrupted trial: its cancelled jobs must never be mistaken for a measurement."""
+        self._journal.append(LOST, {"sequence": slot.sequence, "reason": "interrupted"})
+        for job in started:
+            job.discard()
+
+    def reattach(self, intent: Intent, jobs: Sequence[Job], experiment: Experiment, workload: Workload) -> Trial | None:
+        """Wait for jobs that an earlier controller started, and record them; None when they ended without a trace."""
+        began = time.time()
+        error: BenchspecError | None = None
+        try:
+            with self._interrupts.waiting():
+                for job, deadline_s in zip(jobs, intent.deadlines_s, strict=True):
+                    job.wait(deadline_s)
+        except JobTimeout as caught:
+            error = caught
+        except RunFailed:
+            self._give_up(intent.slot, jobs)
+            return None
+        finally:
+            _cancel(jobs)
+        outcome = _outcome(jobs, samples={}, error=error, began=began, reattached=True)
+        trial = self.record(intent, outcome, experiment, workload, secrets=())
+        for job in jobs:
+            job.discard()
+        return trial
+
+    def record(self, intent: Intent, outcome: Outcome, experiment: Experiment, workload: Workload, *, secrets: Sequence[str] | set[str]) -> Trial:
+        """Store the raw bytes, then judge them, then journal the trial."""
+        clean = tuple(_redacted(completed, secrets) for completed in outcome.completed)
+        files = _raw_files(clean, outcome, intent)
+        raw = self._directory.store_raw(intent.slot.sequence, files)
+        trial = self._judge(intent, outcome, clean, experiment, workload)
+        recorded = _with(trial, raw=raw)
+        self._journal.append(FINISHED, recorded)
+        return recorded
+
+    def recover(self, files: Mapping[str, bytes], experiment: Experiment, workload: Workload) -> Trial | None:
+        """Record a trial whose raw files are whole but whose record was lost; None when the files do not describe one."""
+        restored = _restore(files)
+        if restored is None or restored[0].slot.experiment_id != experiment.id:
+            return None
+        intent, outcome = restored
+        return self.record(intent, outcome, experiment, workload, secrets=())
+
+    def _judge(self, intent: Intent, outcome: Outcome, completed: Sequence[Completed], experiment: Experiment, workload: Workload) -> Trial:
+        slot = intent.slot
+        usage = {role: summarise(samples) for role, samples in outcome.samples.items() if samples}
+        trial = Trial(
+            sequence=slot.sequence, experiment_id=slot.experiment_id, session=slot.session, kind=slot.kind, index=slot.index, job_id=intent.jobs[0],
+            status=TrialStatus.FAILED, started_at=outcome.started_at, duration_s=outcome.duration_s, exit_code=_worst_exit(completed),
+            error=outcome.error, error_kind=outcome.error_kind, usage=usage, allocation=intent.allocation, replaces=slot.replaces, reattached=outcome.reattached,
+        )  # fmt: skip
+        if outcome.error is not None:
+            return trial
+        try:
+            measurements = tuple(workload.parse(completed, experiment.parameters))
+        except ParseError as error:
+            return _with(trial, error=str(error), error_kind="parse")
+        results = gates.evaluate(experiment.gates, self._required_gates(experiment), measurements, usage)
+        passed = all(result.passed for result in results)
+        return _with(trial, status=TrialStatus.VALID if passed else TrialStatus.INVALID, measurements=measurements, gates=results)
+
+
+def _with(trial: Trial, **changes: Any) -> Trial:
+    return dataclasses.replace(trial, **changes)
+
+
+def _cancel(jobs: Sequence[Job]) -> None:
+    for job in jobs:
+        with contextlib.suppress(TransportLost):
+            job.cancel()
+
+
+def _outcome(
+    jobs: Sequence[Job], *, samples: Mapping[str, Sequence[Sample]], error: BenchspecError | None, began: float, reattached: bool = False
+) -> Outcome:
+    completed: list[Completed] = []
+    for job in jobs:
+        try:
+            completed.append(job.collect())
+        except StorageError:
+            raise
+        except BenchspecError as caught:  # an unfinished job has nothing to collect; the first error is the one to tell
+            error = error or caught
+    started_at = min((c.started_at for c in completed), default=began)
+    duration_s = max((c.started_at + c.duration_s for c in completed), default=time.time()) - started_at
+    return Outcome(
+        completed=tuple(completed), samples=samples, error=None if error is None else str(error), error_kind=None if error is None else _kind(error),
+        started_at=started_at, duration_s=duration_s, reattached=reattached,
+    )  # fmt: skip
+
+
+def _kind(error: BenchspecError) -> str:
+    return _KINDS.get(type(error), "run")
+
+
+def _worst_exit(completed: Sequence[Completed]) -> int | None:
+    codes = [c.exit_code for c in completed]
+    return max(codes, key=abs) if codes else None
+
+
+def _redacted(completed: Completed, secrets: Sequence[str] | set[str]) -> Completed:
+    if not secrets:
+        return completed
+    return dataclasses.replace(
+        completed,
+        stdout=redact(completed.stdout, secrets),
+        stderr=redact(completed.stderr, secrets),
+        files={name: redact(data, secrets) for name, data in completed.files.items()},
+    )
+
+
+def _raw_files(completed: Sequence[Completed], outcome: Outcome, intent: Intent) -> dict[str, bytes]:
+    """The raw files of a trial by name: ``0-stdout``, ``0-stderr``, ``0-file-NAME``, ``monitor.json`` and the description."""
+    files: dict[str, bytes] = {}
+    clients = []
+    for number, one in enumerate(completed):
+        files |= {f"{number}-stdout": one.stdout, f"{number}-stderr": one.stderr}
+        files |= {f"{number}-file-{name}": data for name, data in one.files.items()}
+        clients.append({"argv": list(one.argv), "exit_code": one.exit_code, "started_at": one.started_at, "duration_s": one.duration_s, "files": sorted(one.files)})
+    if outcome.samples:
+        files["monitor.json"] = _compact({role: [[s.elapsed_s, dict(s.values)] for s in samples] for role, samples in outcome.samples.items()})
+    description = {
+        "intent": encode(intent), "clients": clients, "started_at": outcome.started_at, "duration_s": outcome.duration_s,
+        "error": outcome.error, "error_kind": outcome.error_kind, "reattached": outcome.reattached,
+    }  # fmt: skip
+    files[DESCRIPTION] = _compact(description)
+    return files
+
+
+def _compact(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _restore(files: Mapping[str, bytes]) -> tuple[Intent, Outcome] | None:
+    """The inverse of :func:`_raw_files`."""
+    if DESCRIPTION not in files:
+        return None
+    told = json.loads(files[DESCRIPTION])
+    monitor = json.loads(files.get("monitor.json", b"{}"))
+    completed = tuple(
+        Completed(
+            argv=tuple(client["argv"]), exit_code=client["exit_code"], stdout=files[f"{n}-stdout"], stderr=files[f"{n}-stderr"],
+            started_at=client["started_at"], duration_s=client["duration_s"], files={name: files[f"{n}-file-{name}"] for name in client["files"]},
+        )
+        for n, client in enumerate(told["clients"])
+    )  # fmt: skip
+    outcome = Outcome(
+        completed=completed,
+        samples={role: [Sample(elapsed_s=at, values=values) for at, values in samples] for role, samples in monitor.items()},
+        error=told["error"], error_kind=told["error_kind"], started_at=told["started_at"], duration_s=told["duration_s"], reattached=told["reattached"],
+    )  # fmt: skip
+    return decode(Intent, told["intent"]), outcome

@@ -1,0 +1,58 @@
+"""A run read back from its directory alone, with every sum checked. Analysis and reports start here; no clock, no network, no site."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from .codec import decode
+from .journal import Record, read_records
+from .load import build_spec
+from .plan import Plan
+from .results import ClaimCheck, FactSet, Finding, RunData, Trial
+from .rundir import RunDirectory
+
+T = TypeVar("T")
+
+
+def read_plan(directory: RunDirectory) -> Plan:
+    """The plan of a run. Raises IntegrityError when plan.json is not what was written."""
+    return decode(Plan, directory.plan())
+
+
+def read_run(path: Path, *, verify: bool = True) -> RunData:
+    """Everything known of the run in ``path``.
+
+    Raises:
+        UsageError: no run directory.
+        IntegrityError: a record or raw file is not what was written.
+    """
+    directory = RunDirectory.open(path)
+    records, _ = read_records(directory.journal_path)
+    trials = {trial.sequence: trial for trial in (decode(Trial, r.data) for r in records if r.type == "trial.finished")}
+    if verify:
+        for trial in trials.values():
+            for file in trial.raw:
+                directory.verify_raw(file)
+    document = directory.resolved()
+    return RunData(
+        run_id=directory.run_id,
+        manifest=directory.manifest,
+        document=document,
+        spec=build_spec(document),
+        experiments=read_plan(directory).experiments,
+        trials=tuple(trials[sequence] for sequence in sorted(trials)),
+        facts=_distinct(records, "facts", FactSet, lambda f: (f.target, f.site, f.when)),
+        claims=_distinct(records, "claim", ClaimCheck, lambda c: (c.target, c.fact)),
+        findings=_distinct(records, "finding", Finding, lambda f: f),
+        skipped={r.data["experiment_id"]: r.data["reason"] for r in records if r.type == "experiment.skipped"},
+        complete=any(r.type == "run.finished" for r in records),
+        resumed=sum(r.type == "run.resumed" for r in records),
+    )
+
+
+def _distinct(records: list[Record], type_: str, cls: type[T], key: Callable[[T], object]) -> tuple[T, ...]:
+    """The records of one type; of those with one key, the last."""
+    found = {key(value): value for value in (decode(cls, r.data) for r in records if r.type == type_)}
+    return tuple(found.values())

@@ -1,0 +1,65 @@
+"""Secret references: resolved when a command is started, never stored. Their values are blotted out of every byte that is kept."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from .errors import RunFailed, Unsupported
+from .spec import SecretKind, SecretReference
+
+REFERENCE = re.compile(r"\$\{secret:(?P<kind>[a-z]+):(?P<name>[^}]+)\}")
+MINIMUM_LENGTH = 4
+"""Shorter values are not blotted out: they would erase figures."""
+
+
+def parse_reference(text: str) -> SecretReference | None:
+    """The reference that ``text`` consists of, or None."""
+    match = REFERENCE.fullmatch(text)
+    if match is None or match["kind"] not in set(SecretKind):
+        return None
+    return SecretReference(kind=SecretKind(match["kind"]), name=match["name"])
+
+
+def resolve(reference: SecretReference) -> str:
+    """Read the secret now.
+
+    Raises:
+        RunFailed: it is not there.
+        Unsupported: it is kept where this program cannot read it.
+    """
+    remedy = f"provide it, or change the reference ${{secret:{reference.kind}:{reference.name}}}"
+    if reference.kind is SecretKind.ENV:
+        value = os.environ.get(reference.name)
+        if value is None:
+            raise RunFailed(f"the environment has no {reference.name}, which the spec takes a secret from", remedy=remedy)
+        return value
+    if reference.kind is SecretKind.FILE:
+        try:
+            return Path(reference.name).read_text(encoding="utf-8").rstrip("\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise RunFailed(f"cannot read the secret file {reference.name}: {error}", remedy=remedy) from error
+    raise Unsupported("Kubernetes secrets are read by the kubernetes runner only", remedy=remedy)
+
+
+def split_environment(env: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Separate ``env`` into plain values and resolved secrets."""
+    plain: dict[str, str] = {}
+    secret: dict[str, str] = {}
+    for name, text in env.items():
+        reference = parse_reference(text)
+        if reference is None:
+            plain[name] = text
+        else:
+            secret[name] = resolve(reference)
+    return plain, secret
+
+
+def redact(data: bytes, values: Iterable[str]) -> bytes:
+    """``data`` with every occurrence of a secret value replaced."""
+    for value in values:
+        if len(value) >= MINIMUM_LENGTH:
+            data = data.replace(value.encode(), b"[redacted]")
+    return data
