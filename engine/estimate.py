@@ -1,0 +1,119 @@
+"""How long a plan takes and what its targets cost meanwhile. Estimates: measured time decides, these only keep surprises small."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from .errors import UnitError
+from .ports import Workload
+from .spec import Experiment, Lifecycle, Method, Order, Spec, Step, Target
+from .units import Dimension, parse_quantity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overhead:
+    """Seconds that a transport adds: per connection, per fact capture, per allocation and per trial."""
+
+    connect_s: float
+    facts_s: float
+    allocation_s: float
+    trial_s: float
+
+
+OVERHEADS: Mapping[str, Overhead] = {
+    "local": Overhead(connect_s=0.1, facts_s=0.5, allocation_s=0.3, trial_s=0.3),
+    "ssh": Overhead(connect_s=1.0, facts_s=2.0, allocation_s=2.0, trial_s=1.0),
+    "kubernetes": Overhead(connect_s=1.0, facts_s=5.0, allocation_s=20.0, trial_s=5.0),
+}
+UNKNOWN = Overhead(connect_s=1.0, facts_s=2.0, allocation_s=5.0, trial_s=1.0)
+"""For a runner from a plug-in."""
+STEP_S = 5.0
+"""A lifecycle step whose length nobody knows beforehand (an image pull, an installation)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedPrice:
+    """What a target costs while the plan runs, in ``currency``, as published at ``source`` on ``as_of``."""
+
+    target: str
+    amount: float
+    currency: str
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """Seconds in all, and seconds that each target must be up."""
+
+    total_s: float
+    per_target_s: Mapping[str, float]
+
+
+def estimate(spec: Spec, method: Method, experiments: Sequence[Experiment], workloads: Mapping[str, Workload]) -> Estimate:
+    """Add up trials, transports, lifecycle steps and cool-downs of ``method.sessions`` sessions.
+
+    Targets are up for the whole plan, except in sequential order, where each is up for its own part.
+    """
+    names = dict.fromkeys(experiment.target for experiment in experiments)
+    once = {name: _once_s(spec.target(name), method.sessions) for name in names}
+    busy = dict.fromkeys(names, 0.0)
+    duet: dict[str, float] = {}
+    for experiment in experiments:
+        seconds = allocation_s(spec.target(experiment.target), experiment, method, workloads[experiment.tool])
+        busy[experiment.target] += seconds * method.sessions
+        duet[experiment.cell] = max(duet.get(experiment.cell, 0.0), seconds)
+    measuring = sum(duet.values()) * method.sessions if method.order is Order.DUET else sum(busy.values())
+    total = sum(once.values()) + measuring
+    alone = method.order is Order.SEQUENTIAL
+    return Estimate(total_s=total, per_target_s={name: once[name] + busy[name] if alone else total for name in names})
+
+
+def allocation_s(target: Target, experiment: Experiment, method: Method, workload: Workload) -> float:
+    """Seconds of one allocation of ``experiment``: set-up, warm-ups, trials, cool-down."""
+    sites = {site.name: site.runner for site in target.sites.values()}
+    overheads = [_overhead(sites[place.site]) for place in experiment.roles] or [UNKNOWN]
+    trial = workload.duration_s(experiment.parameters) + max(o.trial_s for o in overheads)
+    return max(o.allocation_s for o in overheads) + (method.warmups + method.trials) * trial + method.cooldown_s
+
+
+def _overhead(runner: str) -> Overhead:
+    return OVERHEADS.get(runner, UNKNOWN)
+
+
+def _once_s(target: Target, sessions: int) -> float:
+    """Connecting, facts before the first and after every session, and what is installed and removed."""
+    overheads = [_overhead(runner) for runner in {site.name: site.runner for site in target.sites.values()}.values()]
+    transports = sum(o.connect_s + o.facts_s * (sessions + 1) for o in overheads)
+    return transports + sum(_lifecycle_s(lifecycle, sessions) for lifecycle in lifecycles(target))
+
+
+def lifecycles(target: Target) -> tuple[Lifecycle, ...]:
+    """The lifecycle of the target itself and those of its components."""
+    return (target.lifecycle, *(component.lifecycle for component in target.components))
+
+
+def _lifecycle_s(lifecycle: Lifecycle, sessions: int) -> float:
+    times = sessions if lifecycle.per == "session" else 1
+    return times * sum(_step_s(step) for step in (*lifecycle.bootstrap, *lifecycle.ready, *lifecycle.destroy))
+
+
+def _step_s(step: Step) -> float:
+    seconds = step.arguments.get("seconds") if step.action == "wait" else None
+    try:
+        return STEP_S if seconds is None else parse_quantity(str(seconds), Dimension.TIME)
+    except UnitError:
+        return STEP_S
+
+
+def prices(targets: Iterable[Target], seconds: Mapping[str, float]) -> tuple[PlannedPrice, ...] | None:
+    """The price of every target that has one, for the ``seconds`` it is up; None when no target has a price."""
+    found = tuple(
+        PlannedPrice(
+            target=t.name, amount=t.price.per_hour * seconds[t.name] / 3600.0, currency=t.price.currency, source=t.price.source, as_of=t.price.as_of
+        )
+        for t in targets
+        if t.price is not None and t.name in seconds
+    )
+    return found or None

@@ -1,0 +1,188 @@
+"""From a spec to its experiments: target x workload x point of the matrix. Pure and deterministic; needs no target."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from . import identity, matrix
+from .errors import SpecError, UnitError
+from .matrix import Point, did_you_mean
+from .ports import Workload
+from .spec import Experiment, Json, Placement, Role, RolePlace, Spec, Target, TrafficPath, WorkloadSpec
+from .units import Dimension, parse_quantity
+
+MAX_EXPERIMENTS = 10_000
+ANY_ROLE = "any"
+OVERRIDABLE = ("with", "cpus", "gates", "image", "machine", "path", "placement", "primary")
+
+
+def expand(spec: Spec, workloads: Mapping[str, Workload], *, max_experiments: int = MAX_EXPERIMENTS) -> tuple[Experiment, ...]:
+    """Return every experiment of ``spec``: workloads in the spec's order, then points, then targets. Ids are unique.
+
+    Raises:
+        SpecError: too many experiments, an unknown tool, a contradictory axis or override, or a role without a site.
+    """
+    _check_count(spec, max_experiments)
+    seen: set[str] = set()
+    return tuple(_tell_apart(found, seen) for workload in spec.workloads for found in _experiments(spec, workload, _tool(workload, workloads)))
+
+
+def _check_count(spec: Spec, maximum: int) -> None:
+    counts = [matrix.count(workload) * len(_targets(spec, workload)) for workload in spec.workloads]
+    if sum(counts) <= maximum:
+        return
+    largest, workload = max(zip(counts, spec.workloads, strict=True), key=lambda pair: pair[0])
+    axes = [f"{axis} ({len(values)})" for axis, values in (*workload.matrix, *workload.zip)]
+    factors = " x ".join([f"targets ({len(_targets(spec, workload))})", *axes])
+    raise SpecError(
+        f"found {sum(counts)} experiments before exclusion, expected at most {maximum}; {largest} of them are {factors}",
+        where=f"workloads.{workload.name}",
+        remedy="shorten an axis, restrict the workload's targets, or raise --max-experiments",
+    )
+
+
+def _targets(spec: Spec, workload: WorkloadSpec) -> list[Target]:
+    known = [target.name for target in spec.targets]
+    for name in (*(workload.targets or ()), *workload.overrides):
+        if name not in known:
+            raise SpecError(f"found unknown target {name!r}{did_you_mean(name, known)}", where=f"workloads.{workload.name}")
+    return [target for target in spec.targets if workload.targets is None or target.name in workload.targets]
+
+
+def _tool(workload: WorkloadSpec, workloads: Mapping[str, Workload]) -> Workload:
+    try:
+        return workloads[workload.tool]
+    except KeyError as error:
+        known = sorted(workloads)
+        message = f"found unknown tool {workload.tool!r}, expected one of {', '.join(known)}{did_you_mean(workload.tool, known)}"
+        raise SpecError(message, where=f"workloads.{workload.name}.tool") from error
+
+
+def _experiments(spec: Spec, workload: WorkloadSpec, tool: Workload) -> Iterator[Experiment]:
+    targets = _targets(spec, workload)
+    for target in targets:
+        _check_override(workload, target.name)
+    for point in matrix.points(workload):
+        for target in targets:
+            yield _experiment(workload, tool, target, point)
+
+
+def _check_override(workload: WorkloadSpec, target: str) -> None:
+    """A scalar axis is what its label says on every target; an override must not make the label lie."""
+    override = workload.overrides.get(target, {})
+    where = f"workloads.{workload.name}.overrides.{target}"
+    for key in override:
+        if key not in OVERRIDABLE:
+            known = list(OVERRIDABLE)
+            raise SpecError(f"found unknown key {key!r}, expected one of {', '.join(known)}{did_you_mean(key, known)}", where=where)
+    changed = {*_mapping(override, "with"), *override.keys() & {"path", "placement"}}
+    for axis, values in (*workload.matrix, *workload.zip):
+        if axis in changed and not all(isinstance(value, Mapping) for value in values):
+            raise SpecError(f"found {axis!r}, which is an axis of the workload", where=where, remedy=f"exclude points of {axis!r} instead")
+
+
+def _mapping(mapping: Mapping[str, Json], key: str) -> Mapping[str, Json]:
+    found = mapping.get(key)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _experiment(workload: WorkloadSpec, tool: Workload, target: Target, point: Point) -> Experiment:
+    override = workload.overrides.get(target.name, {})
+    values = _values(point)
+    parameters = {**workload.parameters, **values, **_mapping(override, "with")}
+    situation = {key: override.get(key, parameters.pop(key, None)) for key in ("path", "placement")}
+    cpus = _cpus(override["cpus"]) if "cpus" in override else workload.cpus or target.cpus
+    primary, image = override.get("primary") or workload.primary, override.get("image") or workload.image
+    experiment = Experiment(
+        id="",
+        target=target.name,
+        workload=workload.name,
+        title=_title(workload, point, target),
+        point=point.labels,
+        tool=workload.tool,
+        parameters=parameters,
+        roles=deal(tool.ROLES, cpus, target),
+        path=TrafficPath(str(situation["path"])) if situation["path"] is not None else workload.path,
+        placement=Placement(str(situation["placement"])) if situation["placement"] is not None else workload.placement,
+        gates={**tool.DEFAULT_GATES, **workload.gates, **_gates(_mapping(override, "gates"))},
+        primary=str(primary or tool.primary(parameters)),
+        image=None if image is None else str(image),
+        storage=target.storage,
+    )
+    machine = override.get("machine")
+    return replace(experiment, id=identity.digest(identity.meaning(target, experiment, None if machine is None else str(machine))))
+
+
+def _values(point: Point) -> dict[str, Json]:
+    """What the point sets: a mapping gives its keys but its name, anything else the parameter named by its axis."""
+    values: dict[str, Json] = {}
+    for axis, value in point.values:
+        values.update({k: v for k, v in value.items() if k != matrix.NAME} if isinstance(value, Mapping) else {axis: value})
+    return values
+
+
+def _title(workload: WorkloadSpec, point: Point, target: Target) -> str:
+    axes = ", ".join(f"{axis} {text}" for axis, text in point.labels)
+    return f"{workload.title}, {axes} on {target.title}" if axes else f"{workload.title} on {target.title}"
+
+
+def _cpus(value: Json) -> Mapping[str, tuple[int, ...]]:
+    """The ``cpus`` of an override as in the model: by role, a plain list under ``any``."""
+    by_role = value if isinstance(value, Mapping) else {ANY_ROLE: value}
+    return {role: tuple(n for n in numbers if isinstance(n, int)) for role, numbers in by_role.items() if isinstance(numbers, Sequence)}
+
+
+def _gates(bounds: Mapping[str, Json]) -> dict[str, float]:
+    """The ``gates`` of an override in base units."""
+    return {name: _bound(name, bound) for name, bound in bounds.items()}
+
+
+def _bound(name: str, bound: Json) -> float:
+    if isinstance(bound, int | float):
+        return float(bound)
+    dimension = Dimension.TIME if name == "min_duration" else Dimension.RATIO
+    try:
+        return parse_quantity(str(bound), dimension)
+    except UnitError as error:
+        raise UnitError(error.message, where=f"gates.{name}") from error
+
+
+def deal(roles: Sequence[Role], cpus: Mapping[str, tuple[int, ...]], target: Target) -> tuple[RolePlace, ...]:
+    """Place ``roles`` on the target's sites and deal them CPUs.
+
+    A role named in ``cpus`` has those. The others are dealt the ``any`` list in order, evenly and contiguously, the first ones taking what is
+    left over, so that each has CPUs of its own; when there are fewer CPUs than roles they all share the whole list.
+
+    Raises:
+        SpecError: the target has no site for a role.
+    """
+    free = [role for role in roles if role.value not in cpus]
+    shares = dict(zip(free, _shares(cpus.get(ANY_ROLE, ()), len(free)), strict=True))
+    return tuple(RolePlace(role=role, site=_site(target, role), cpus=cpus.get(role.value, shares.get(role, ()))) for role in roles)
+
+
+def _shares(numbers: tuple[int, ...], parts: int) -> list[tuple[int, ...]]:
+    if len(numbers) < parts:
+        return [numbers] * parts
+    size, rest = divmod(len(numbers), parts) if parts else (0, 0)
+    ends = list(itertools.accumulate(size + (part < rest) for part in range(parts)))
+    return [numbers[end - size - (part < rest) : end] for part, end in enumerate(ends)]
+
+
+def _site(target: Target, role: Role) -> str:
+    site = target.sites.get(role.value) or target.sites.get(ANY_ROLE)
+    if site is None:
+        known = ", ".join(sorted(target.sites)) or "none"
+        message = f"found no site for the role {role.value!r} (roles with a site: {known})"
+        raise SpecError(message, where=f"targets.{target.name}.sites", remedy=f"add `{role.value}: SITE`")
+    return site.name
+
+
+def _tell_apart(experiment: Experiment, seen: set[str]) -> Experiment:
+    """Keep ids unique where two experiments mean the same (a target against itself): the first keeps its id, a later one mixes in its name."""
+    if experiment.id in seen:
+        experiment = replace(experiment, id=identity.digest({"twin of": experiment.id, "target": experiment.target, "cell": experiment.cell}))
+    seen.add(experiment.id)
+    return experiment

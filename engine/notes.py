@@ -1,0 +1,99 @@
+"""What a reader of a plan should know before it runs, in sentences: weak designs, missing prices, estimates that stand on little."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from . import identity
+from .estimate import STEP_S, lifecycles
+from .reach import USUAL_COV, Reach
+from .spec import Experiment, Method, Mode, Order, Spec
+
+WEAK_POWER = 0.5
+
+
+def of_plan(spec: Spec, method: Method, experiments: Sequence[Experiment], reached: Sequence[Reach], seconds: float) -> tuple[str, ...]:
+    """Every note about a plan of ``experiments`` that takes ``seconds`` s."""
+    targets = list(dict.fromkeys(experiment.target for experiment in experiments))
+    return (
+        *_about_order(spec, method, experiments, targets),
+        *_about_repetition(method, seconds),
+        *_about_comparison(spec, experiments, targets),
+        *_about_margin(spec, method, reached),
+        *_about_machines(spec, experiments),
+        *_about_money_and_steps(spec, targets),
+    )
+
+
+def _about_order(spec: Spec, method: Method, experiments: Sequence[Experiment], targets: Sequence[str]) -> Iterator[str]:
+    if method.order is Order.SEQUENTIAL and len(targets) > 1:
+        yield "order confounded: targets are measured one after the other, so a drift over time looks like a difference between them"
+    if method.order is Order.DUET:
+        shared = _shared_places(spec, experiments)
+        if shared:
+            yield f"duet on shared machines: {', '.join(shared)} run at the same time on the same site and disturb each other; use order: blocks"
+
+
+def _shared_places(spec: Spec, experiments: Sequence[Experiment]) -> list[str]:
+    """Targets with a site that another target of the plan has too: the same runner with the same options."""
+    places: dict[str, set[str]] = {}
+    for experiment in experiments:
+        for site in spec.target(experiment.target).sites.values():
+            places.setdefault(f"{site.runner} {sorted(site.options.items())!r}", set()).add(experiment.target)
+    return sorted({name for names in places.values() if len(names) > 1 for name in names})
+
+
+def _about_repetition(method: Method, seconds: float) -> Iterator[str]:
+    if method.mode is Mode.SMOKE:
+        yield "mode smoke: everything runs once, and no verdict is given"
+    elif method.sessions == 1:
+        yield "one session: no interval covers a new allocation, and no verdict is given"
+    if method.precision is not None and method.precision.max_sessions > method.sessions:
+        longest = seconds * method.precision.max_sessions / method.sessions
+        yield (
+            f"precision: up to {method.precision.max_sessions} sessions are made to reach a half-width of {method.precision.half_width:.2%},"
+            f" at most about {longest / 60:.0f} min"
+        )
+
+
+def _about_comparison(spec: Spec, experiments: Sequence[Experiment], targets: Sequence[str]) -> Iterator[str]:
+    if spec.compare is None:
+        return
+    if spec.compare.baseline not in targets:
+        yield f"the baseline {spec.compare.baseline} is not in this plan: nothing is compared"
+        return
+    if targets == [spec.compare.baseline]:
+        yield f"only the baseline {spec.compare.baseline} is in this plan: nothing is compared"
+        return
+    base = {e.cell for e in experiments if e.target == spec.compare.baseline}
+    alone = len({e.cell for e in experiments} - base) + len(base - {e.cell for e in experiments if e.target != spec.compare.baseline})
+    if alone:
+        yield f"{alone} cells are not measured on both the baseline and another target, and are not compared"
+
+
+def _about_margin(spec: Spec, method: Method, reached: Sequence[Reach]) -> Iterator[str]:
+    usual = next((r for r in reached if r.cov == USUAL_COV), None)
+    if spec.compare is not None and usual is not None and usual.margin_power < WEAK_POWER:
+        yield (
+            f"margin {spec.compare.equivalence:.3g} can rarely be reached: with {method.sessions} sessions, equal targets whose sessions vary by"
+            f" {USUAL_COV:.0%} are found inside it with a probability of {usual.margin_power:.0%}; plan more sessions or a wider margin"
+        )
+
+
+def _about_machines(spec: Spec, experiments: Sequence[Experiment]) -> Iterator[str]:
+    for workload, target in dict.fromkeys((e.workload, e.target) for e in experiments):
+        machine = next(w for w in spec.workloads if w.name == workload).overrides.get(target, {}).get("machine")
+        if machine is not None:
+            claimed = [str(v) for name, v in spec.target(target).claims.items() if name.rpartition("/")[2] == identity.MACHINE]
+            yield f"{workload} on {target} needs the machine type {machine}, not {' or '.join(claimed) or 'an undeclared one'}"
+
+
+def _about_money_and_steps(spec: Spec, targets: Sequence[str]) -> Iterator[str]:
+    chosen = [spec.target(name) for name in targets]
+    unpriced = [target.name for target in chosen if target.price is None]
+    if 0 < len(unpriced) < len(chosen):
+        yield f"no price is declared for {', '.join(unpriced)}; the total lacks them"
+    if len({target.price.currency for target in chosen if target.price}) > 1:
+        yield "prices are in several currencies and are not added up"
+    if any(lc.bootstrap or lc.ready or lc.destroy for target in chosen for lc in lifecycles(target)):
+        yield f"steps that install, await or remove something are estimated at {STEP_S:.0f} s each"

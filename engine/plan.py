@@ -1,0 +1,168 @@
+"""From experiments to an order of allocations, with time, price and what the plan cannot show. Pure; needs no target.
+
+Randomised complete blocks: a session is a block in which every experiment comes once, in an order drawn with numpy's PCG64. Every session has a
+stream of its own, derived from the seed and the session's number, so that sessions added later leave the order of earlier ones alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from . import codec, notes
+from .errors import UsageError
+from .estimate import PlannedPrice, estimate, prices
+from .expand import MAX_EXPERIMENTS, expand
+from .ports import Workload
+from .reach import Reach, reach
+from .selection import select
+from .spec import Experiment, Json, LoadedSpec, Method, Mode, Order, Spec
+
+FORMAT = "benchspec-plan/v1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedAllocation:
+    """One allocation: the session it belongs to and its position there (both from 1), and how many warm-ups and measured trials it makes.
+
+    Allocations of a session with the same ``group`` run at the same time (duet); None runs alone.
+    """
+
+    session: int
+    position: int
+    experiment_id: str
+    warmups: int
+    trials: int
+    group: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a run will do, in order. ``estimate_s`` in s; ``price`` per target with a price, None when no target has one.
+
+    ``reach`` says what ``sessions`` sessions can show for the ``compared`` cells; both are empty when nothing is compared or nothing can be.
+    """
+
+    seed: int
+    method: Method
+    experiments: tuple[Experiment, ...]
+    order: tuple[PlannedAllocation, ...]
+    estimate_s: float
+    price: tuple[PlannedPrice, ...] | None
+    notes: tuple[str, ...]
+    spec_sha256: str
+    reach: tuple[Reach, ...] = ()
+    compared: tuple[str, ...] = ()
+
+
+def plan(
+    loaded: LoadedSpec,
+    workloads: Mapping[str, Workload],
+    *,
+    seed: int | None = None,
+    only: Sequence[str] = (),
+    max_experiments: int = MAX_EXPERIMENTS,
+) -> Plan:
+    """Plan ``loaded``; ``seed`` wins over the spec's, ``only`` restricts it (see :mod:`benchspec.engine.selection`).
+
+    Raises:
+        SpecError: the spec does not expand.
+        UsageError: a selector matches nothing, or the seed is negative.
+    """
+    spec, method = loaded.spec, effective(loaded.spec.method, seed)
+    experiments = expand(spec, workloads, max_experiments=max_experiments)
+    if only:
+        experiments = select(experiments, only)
+    time = estimate(spec, method, experiments, workloads)
+    compared = compared_cells(spec, experiments)
+    reached = reach(method.sessions, spec.compare.equivalence, method.confidence) if spec.compare and compared and method.mode is Mode.FULL else ()
+    price = prices(spec.targets, time.per_target_s)
+    return Plan(
+        seed=method.seed,
+        method=method,
+        experiments=experiments,
+        order=arrange(experiments, method),
+        estimate_s=time.total_s,
+        price=price,
+        notes=notes.of_plan(spec, method, experiments, reached, time.total_s),
+        spec_sha256=hashlib.sha256(loaded.source).hexdigest(),
+        reach=reached,
+        compared=compared,
+    )
+
+
+def effective(method: Method, seed: int | None) -> Method:
+    """The method as it is carried out: ``seed`` applied, and everything once in smoke mode."""
+    chosen = method.seed if seed is None else seed
+    if chosen < 0:
+        raise UsageError(f"found seed {chosen}, expected 0 or more", where="--seed" if seed is not None else "method.seed")
+    if method.mode is Mode.SMOKE:
+        return replace(method, seed=chosen, sessions=1, trials=1, warmups=0, precision=None)
+    return replace(method, seed=chosen)
+
+
+def arrange(experiments: Sequence[Experiment], method: Method) -> tuple[PlannedAllocation, ...]:
+    """The order of all sessions of ``method``; in sequential order, target after target with all its sessions."""
+    sessions = [arrange_session(experiments, method, session) for session in range(1, method.sessions + 1)]
+    whole = itertools.chain.from_iterable(sessions)
+    if method.order is not Order.SEQUENTIAL:
+        return tuple(whole)
+    rank = _target_ranks(experiments)
+    target = {experiment.id: rank[experiment.target] for experiment in experiments}
+    return tuple(sorted(whole, key=lambda allocation: target[allocation.experiment_id]))
+
+
+def arrange_session(experiments: Sequence[Experiment], method: Method, session: int) -> tuple[PlannedAllocation, ...]:
+    """The block of one session (counted from 1): every experiment once. Depends on the seed, the session and the experiments alone."""
+    from numpy.random import PCG64, Generator, SeedSequence
+
+    stream = Generator(PCG64(SeedSequence(method.seed, spawn_key=(session,))))
+    drawn = [experiments[index] for index in stream.permutation(len(experiments)).tolist()]
+    groups: dict[str, int] = {}
+    if method.order is Order.SEQUENTIAL:
+        rank = _target_ranks(experiments)
+        drawn.sort(key=lambda experiment: rank[experiment.target])
+    elif method.order is Order.DUET:
+        cells = {cell: number for number, cell in enumerate(dict.fromkeys(e.cell for e in drawn), start=1)}
+        drawn.sort(key=lambda experiment: cells[experiment.cell])
+        groups = {experiment.id: cells[experiment.cell] for experiment in drawn}
+    return tuple(
+        PlannedAllocation(
+            session=session, position=position, experiment_id=e.id, warmups=method.warmups, trials=method.trials, group=groups.get(e.id)
+        )
+        for position, e in enumerate(drawn, start=1)
+    )
+
+
+def _target_ranks(experiments: Sequence[Experiment]) -> dict[str, int]:
+    return {name: rank for rank, name in enumerate(dict.fromkeys(e.target for e in experiments))}
+
+
+def compared_cells(spec: Spec, experiments: Sequence[Experiment]) -> tuple[str, ...]:
+    """The cells that the baseline and at least one other target have, in plan order."""
+    if spec.compare is None:
+        return ()
+    targets: dict[str, set[str]] = {}
+    for experiment in experiments:
+        targets.setdefault(experiment.cell, set()).add(experiment.target)
+    return tuple(cell for cell, names in targets.items() if spec.compare.baseline in names and len(names) > 1)
+
+
+def plan_to_json(plan: Plan) -> dict[str, Json]:
+    """The plan as JSON values, stable: ``experiments`` and ``order`` read back with :func:`benchspec.engine.codec.decode`."""
+    trials = sum(allocation.warmups + allocation.trials for allocation in plan.order)
+    return {
+        "format": FORMAT,
+        "spec_sha256": plan.spec_sha256,
+        "seed": plan.seed,
+        "method": codec.encode(plan.method),
+        "experiments": [codec.encode(experiment) for experiment in plan.experiments],
+        "order": [codec.encode(allocation) for allocation in plan.order],
+        "estimate": {"seconds": plan.estimate_s, "allocations": len(plan.order), "trials": trials},
+        "price": None if plan.price is None else [codec.encode(price) for price in plan.price],
+        "compared": list(plan.compared),
+        "reach": [codec.encode(found) for found in plan.reach],
+        "notes": list(plan.notes),
+    }
