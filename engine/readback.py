@@ -46,7 +46,7 @@ def read_run(path: Path, *, verify: bool = True) -> RunData:
         facts=_distinct(records, "facts", FactSet, lambda f: (f.target, f.site, f.when)),
         claims=_distinct(records, "claim", ClaimCheck, lambda c: (c.target, c.fact)),
         findings=_distinct(records, "finding", Finding, lambda f: f),
-        skipped={r.data["experiment_id"]: r.data["reason"] for r in records if r.type == "experiment.skipped"},
+        skipped=_skipped(records, {trial.experiment_id for trial in trials.values()}),
         complete=any(r.type == "run.finished" for r in records),
         resumed=sum(r.type == "run.resumed" for r in records),
     )
@@ -56,3 +56,9 @@ def _distinct(records: list[Record], type_: str, cls: type[T], key: Callable[[T]
     """The records of one type; of those with one key, the last."""
     found = {key(value): value for value in (decode(cls, r.data) for r in records if r.type == type_)}
     return tuple(found.values())
+
+
+def _skipped(records: list[Record], measured: set[str]) -> dict[str, str]:
+    """Experiments left out for a stated reason, unless a resumed run measured them after all."""
+    left_out = {r.data["experiment_id"]: r.data["reason"] for r in records if r.type == "experiment.skipped"}
+    return {identity: reason for identity, reason in left_out.items() if identity not in measured}

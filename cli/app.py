@@ -1,0 +1,71 @@
+"""The command group. Verbs are imported only when they run: ``--help`` costs no more than click itself."""
+
+from __future__ import annotations
+
+import importlib
+from typing import cast
+
+import click
+
+from .. import __version__
+
+VERBS: dict[str, str] = {
+    "init": "Write a ready-made spec to start from.",
+    "validate": "Check specs against the schemas and rules; every problem at once, with its line.",
+    "explain": "Explain a field of the spec, a diagnostic code or a finding.",
+    "schema": "Print a JSON Schema, the very bytes validation uses.",
+    "plan": "Show experiments, order, time, price and what the plan cannot show. Runs nothing.",
+    "diff": "Show what a change of a spec means, and which results become incomparable.",
+    "doctor": "Check tools, versions, disk and rights, and say what is missing.",
+    "run": "Measure what a spec says and write the page.",
+    "resume": "Go on with a run that was cut short.",
+    "report": "Render a run's page, figures, JSON or CSV again, from its directory alone.",
+    "compare": "Compare two runs, or one run against another baseline.",
+    "parse": "Read the raw output of a tool and print its measurements.",
+    "clean": "Remove whatever a run left on its sites.",
+    "completion": "Print the completion script for a shell.",
+}
+"""Verb to its line in ``--help``; each verb's module repeats it as its own short help (a test compares them)."""
+
+
+class LazyGroup(click.Group):
+    """A group that knows its verbs by name and imports a verb's module only to run it or to show its own help."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All verbs, in the order of work."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return one verb."""
+        if cmd_name not in VERBS:
+            return None
+        return cast(click.Command, importlib.import_module(f".{cmd_name}", __package__).command)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the verbs without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the verb, or say which one was probably meant."""
+        name = args[0]
+        if name not in VERBS and not name.startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(name, VERBS, 1)
+            hint = f" Did you mean {near[0]!r}?" if near else " `benchspec --help` lists them."
+            raise click.UsageError(f"There is no command {name!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+    epilog="Exit codes: 0 ok, 1 bug, 2 spec or usage, 3 gate failed, 4 run failed, 5 drift, 6 locked, 7 not comparable, 8 inconclusive, 9 integrity.",
+)
+@click.version_option(__version__, "-V", "--version", prog_name="benchspec")
+def app() -> None:
+    """Measure infrastructure from a YAML spec, and publish a page whose sentences its own data support.
+
+    Start with `benchspec init quickstart`, then `benchspec run quickstart.yaml`.
+    """

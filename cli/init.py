@@ -1,0 +1,45 @@
+"""``benchspec init``."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+import click
+
+from .app import VERBS
+
+
+def template_names() -> list[str]:
+    """The ready-made specs that ship with the program."""
+    return sorted(entry.name.removesuffix(".yaml") for entry in files("benchspec.specs").iterdir() if entry.name.endswith(".yaml"))
+
+
+@click.command("init", short_help=VERBS["init"])
+@click.argument("template", default="quickstart")
+@click.option("--out", "-o", type=click.Path(path_type=Path, dir_okay=False), help="The file to write.  [default: TEMPLATE.yaml]")
+@click.option("--list", "list_", is_flag=True, help="List the templates there are.")
+@click.option("--force", is_flag=True, help="Overwrite the file.")
+def command(template: str, out: Path | None, list_: bool, force: bool) -> None:
+    """Write TEMPLATE, a ready-made spec with comments, to start from. It begins with the line that gives editors the schema."""
+    import difflib
+
+    from ..engine.errors import StorageError, UsageError
+
+    names = template_names()
+    if list_:
+        for name in names:
+            click.echo(name)
+        return
+    if template not in names:
+        near = difflib.get_close_matches(template, names, 1)
+        raise UsageError(f"there is no template {template!r}", remedy=f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(names)}")
+    path = out or Path(f"{template}.yaml")
+    if path.exists() and not force:
+        raise UsageError("the file exists already", where=str(path), remedy="name another with -o, or give --force")
+    text = (files("benchspec.specs") / f"{template}.yaml").read_text(encoding="utf-8")
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"cannot write: {error.strerror}", where=str(path), remedy="choose a directory you may write to") from error
+    click.echo(path)

@@ -1,0 +1,48 @@
+"""Options several verbs share, and the loading they stand for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from ..engine.plan import Plan
+    from ..engine.spec import LoadedSpec
+
+F = TypeVar("F", bound=Callable[..., object])
+
+SPEC_FILE = click.Path(path_type=Path, dir_okay=False)
+DIRECTORY = click.Path(path_type=Path, file_okay=False)
+
+
+def overrides_option(function: F) -> F:
+    """``--set k=v``, repeatable."""
+    text = "Replace a value of the spec, as in method.sessions=3; checked like the spec itself and recorded in the run. Repeatable."
+    return click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help=text)(function)
+
+
+def plan_options(function: F) -> F:
+    """What selects and orders: ``--only``, ``--seed``, ``--max-experiments``."""
+    function = click.option("--max-experiments", type=click.IntRange(min=1), default=10_000, show_default=True, help="Refuse a larger plan.")(function)
+    function = click.option("--seed", type=click.IntRange(min=0), help="Order the blocks by this seed instead of method.seed.")(function)
+    text = "Only experiments that match, as in target=aks, workload=storage, an axis (protocol=udp), an id or a cell name with * and ?. Repeatable: all must match."
+    return click.option("--only", multiple=True, metavar="SELECTOR", help=text)(function)
+
+
+def load_and_plan(path: Path, overrides: tuple[str, ...], seed: int | None, only: tuple[str, ...], max_experiments: int) -> tuple[LoadedSpec, Plan]:
+    """Load the spec at ``path`` and plan it. Raises SpecError and UsageError."""
+    from ..engine.load import load_spec
+    from ..engine.plan import plan
+    from ..workloads.registry import WORKLOADS
+
+    loaded = load_spec(path, overrides=overrides)
+    return loaded, plan(loaded, WORKLOADS, seed=seed, only=only, max_experiments=max_experiments)
+
+
+def print_json(value: Mapping[str, Any]) -> None:
+    """One JSON document on stdout."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))

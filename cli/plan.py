@@ -1,0 +1,96 @@
+"""``benchspec plan``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from .app import VERBS
+from .options import DIRECTORY, SPEC_FILE, load_and_plan, overrides_option, plan_options, print_json
+
+if TYPE_CHECKING:
+    from ..engine.plan import Plan
+    from ..engine.spec import LoadedSpec
+
+
+@click.command("plan", short_help=VERBS["plan"])
+@click.argument("spec", type=SPEC_FILE)
+@overrides_option
+@plan_options
+@click.option("--json", "as_json", is_flag=True, help="Print the whole plan as JSON.")
+@click.option("--render", type=DIRECTORY, help="Write every command and file that would be used into this directory.")
+def command(spec: Path, overrides: tuple[str, ...], only: tuple[str, ...], seed: int | None, max_experiments: int, as_json: bool, render: Path | None) -> None:
+    """Expand SPEC into experiments and show their order, the time and price they take, and which margins this many sessions cannot reach.
+
+    Needs no network and executes nothing.
+    """
+    from ..engine.plan import plan_to_json
+
+    loaded, plan = load_and_plan(spec, overrides, seed, only, max_experiments)
+    if render is not None:
+        count = _render(loaded, plan, render)
+        click.echo(f"{count} files written to {render}", err=True)
+    if as_json:
+        print_json(plan_to_json(plan))
+    else:
+        _print(loaded, plan)
+
+
+def _print(loaded: LoadedSpec, plan: Plan) -> None:
+    from .tables import print_table
+
+    click.echo(f"{loaded.spec.title}: {len(plan.experiments)} experiments, {len(plan.order)} allocations, seed {plan.seed}")
+    print_table(
+        ("id", "target", "workload", "point", "primary metric"),
+        [(e.short_id, e.target, e.workload, ", ".join(f"{k}={v}" for k, v in e.point), e.primary) for e in plan.experiments],
+    )
+    names = {e.id: f"{e.target}/{e.cell}" for e in plan.experiments}
+    click.echo("\nOrder")
+    sessions: dict[int, list[str]] = {}
+    for allocation in plan.order:
+        sessions.setdefault(allocation.session, []).append(names[allocation.experiment_id])
+    for session, order in list(sessions.items())[:3]:
+        click.echo(f"  session {session}: {'  '.join(order)}")
+    if len(sessions) > 3:
+        click.echo(f"  ... and {len(sessions) - 3} more sessions, each in its own random order (--json lists them all)")
+    click.echo(f"\nTime: about {format_duration(plan.estimate_s)}")
+    for target, amount in (plan.price or {}).items():
+        click.echo(f"Price: {target} about {amount}")
+    for note in plan.notes:
+        click.echo(f"Note: {note}")
+
+
+def format_duration(seconds: float) -> str:
+    """A duration for people."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def _render(loaded: LoadedSpec, plan: Plan, directory: Path) -> int:
+    """Write what each experiment would execute; runners that are not there yet are named in a file instead."""
+    from ..engine.errors import Unsupported
+    from ..engine.rundir import write_durably
+    from ..runners.registry import get_runner
+    from ..workloads.registry import get_workload
+
+    count = 0
+    for experiment in plan.experiments:
+        folder = directory / experiment.target / experiment.short_id
+        folder.mkdir(parents=True, exist_ok=True)
+        sites = {s.name: s for s in loaded.spec.target(experiment.target).sites.values()}
+        for site in sites.values():
+            try:
+                runner = get_runner(site.runner)
+            except Unsupported as error:
+                write_durably(folder / "not-rendered.txt", f"{error}\n".encode())
+                count += 1
+                continue
+            commands = get_workload(experiment.tool).commands(experiment, runner.placeholders(experiment, site))
+            for file in runner.render(experiment, site, commands):
+                write_durably(folder / file.name, file.data)
+                count += 1
+    return count

@@ -1,0 +1,119 @@
+"""``benchspec run``."""
+
+from __future__ import annotations
+
+import secrets
+import shlex
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from .app import VERBS
+from .options import DIRECTORY, SPEC_FILE, load_and_plan, overrides_option, plan_options
+
+if TYPE_CHECKING:
+    from ..engine.plan import Plan
+    from ..engine.rundir import RunDirectory
+    from ..engine.spec import LoadedSpec, Spec, Step
+
+
+@click.command("run", short_help=VERBS["run"])
+@click.argument("spec", type=SPEC_FILE)
+@overrides_option
+@plan_options
+@click.option("--out", type=DIRECTORY, help="The run directory to make.  [default: runs/NAME-TIME]")
+@click.option("--yes", "-y", is_flag=True, help="Run the spec's own commands without asking.")
+@click.option("--allow-drift", is_flag=True, help="Measure even where the spec's claims are contradicted; the page says so.")
+@click.option("--install-tools", is_flag=True, help="Install missing tools with the host's package manager, after saying which.")
+@click.option("--json-lines", is_flag=True, help="Print events as JSON lines on stdout.")
+@click.option("--quiet", "-q", is_flag=True, help="Print the page's path only.")
+def command(
+    spec: Path, overrides: tuple[str, ...], only: tuple[str, ...], seed: int | None, max_experiments: int, out: Path | None, yes: bool,
+    allow_drift: bool, install_tools: bool, json_lines: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Measure what SPEC says, keep every raw byte, and write a page with figures and verdicts.
+
+    Whatever the spec itself would execute (command workloads, lifecycle steps) is shown first. A run that is cut short goes on with `benchspec resume`.
+    The last line printed is the path of the page.
+    """
+    from ..engine.errors import Unsupported
+    from ..engine.execute.run import Options, find_problems
+    from .execution import catalogue, carry_out, refuse_problems
+
+    loaded, plan = load_and_plan(spec, overrides, seed, only, max_experiments)
+    refuse_problems(find_problems(plan, loaded.spec, catalogue()))
+    if any(True for _ in lifecycle_steps(loaded.spec)):
+        raise Unsupported("lifecycle steps are not carried out by this version", where=str(spec), remedy="prepare the target by hand and leave the steps out")
+    confirm(list(own_commands(plan)), yes=yes)
+    directory = create_directory(loaded, plan, out)
+    carry_out(directory, loaded.spec, plan, Options(allow_drift=allow_drift, install_tools=install_tools), json_lines=json_lines, quiet=quiet)
+
+
+def create_directory(loaded: LoadedSpec, plan: Plan, out: Path | None) -> RunDirectory:
+    """Make the run directory with its fixed files."""
+    import hashlib
+
+    from .. import __version__
+    from ..engine.codec import encode
+    from ..engine.rundir import PLAN, RESOLVED, RunDirectory, to_json
+
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+    resolved, planned = encode(loaded.document), encode(plan)
+    manifest = {
+        "run_id": f"{loaded.spec.name[:30]}-{stamp}-{secrets.token_hex(3)}",
+        "benchspec": __version__,
+        "created_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "name": loaded.spec.name,
+        "spec_file": loaded.path.name,
+        "spec_sha256": hashlib.sha256(loaded.source).hexdigest(),
+        "sha256": {RESOLVED: hashlib.sha256(to_json(resolved)).hexdigest(), PLAN: hashlib.sha256(to_json(planned)).hexdigest()},
+        "overrides": list(loaded.overrides),
+        "seed": plan.seed,
+        "python": sys.version.split()[0],
+    }
+    path = out or Path("runs") / f"{loaded.spec.name}-{stamp}"
+    return RunDirectory.create(path, manifest=manifest, spec=loaded.source, resolved=resolved, plan=planned)
+
+
+def own_commands(plan: Plan) -> Iterator[str]:
+    """What the spec itself would execute in this plan, as shell words for reading."""
+    shown = set()
+    for experiment in plan.experiments:
+        argv = experiment.parameters.get("run")
+        if experiment.tool == "command" and isinstance(argv, list | tuple):
+            line = f"{experiment.target}: {shlex.join(map(str, argv))}"
+            if line not in shown:
+                shown.add(line)
+                yield line
+
+
+def lifecycle_steps(spec: Spec) -> Iterator[Step]:
+    """Every lifecycle step of the spec's targets and components."""
+    for target in spec.targets:
+        for lifecycle in (target.lifecycle, *(component.lifecycle for component in target.components)):
+            yield from (*lifecycle.bootstrap, *lifecycle.ready, *lifecycle.destroy)
+
+
+def confirm(lines: list[str], *, yes: bool) -> None:
+    """Show what the spec executes, and ask unless ``yes``.
+
+    Raises:
+        UsageError: there is no terminal to ask on.
+        click.Abort: the user said no.
+    """
+    from ..engine.errors import UsageError
+
+    if not lines:
+        return
+    click.echo("This spec executes:", err=True)
+    for line in lines:
+        click.echo(f"  {line}", err=True)
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise UsageError("the spec executes commands of its own, and there is no terminal to ask on", remedy="read them above, then run again with --yes")
+    click.confirm("Execute them?", abort=True, err=True)

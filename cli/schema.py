@@ -1,0 +1,24 @@
+"""``benchspec schema``."""
+
+from __future__ import annotations
+
+import click
+
+from .app import VERBS
+
+
+@click.command("schema", short_help=VERBS["schema"])
+@click.argument("kind", default="benchmark")
+@click.option("--list", "list_", is_flag=True, help="List the kinds there are.")
+def command(kind: str, list_: bool) -> None:
+    """Print the JSON Schema (draft 2020-12) of KIND: benchmark, a workload's tool or a runner.
+
+    Tools and runners are named as in a spec: `benchspec schema fio`, `benchspec schema local`.
+    """
+    from ..engine.schema import read_schema_bytes, schema_names
+
+    if list_:
+        for name in schema_names():
+            click.echo(name)
+        return
+    click.echo(read_schema_bytes(kind), nl=False)
