@@ -25,7 +25,10 @@ class Summary:
     """One series of one experiment, described on session values.
 
     ``values`` are the session values (mean of the session's valid trials, on logs for geometric metrics), ``sessions`` their session
-    numbers. ``centre`` is the declared statistic of ``values``. ``cov`` is sd/mean. Variances are relative (of logs) where the metric is geometric.
+    numbers. ``centre`` is the declared statistic of ``values``. ``cov`` is sd/mean. Variances are relative (of logs) where the metric is geometric;
+    ``variance_between`` is what sessions add to the scatter of their trials (with one trial per session: the whole variance of the sessions).
+    ``outliers`` are session numbers. ``flags`` are sentences; what stands before their colon is one of a fixed set (see describe.py).
+    ``centre_without_outliers`` and ``centre_with_invalid`` are there where the run has such values; they never replace ``centre``.
     """
 
     sessions: tuple[int, ...]
@@ -46,6 +49,8 @@ class Summary:
     variance_within: float | None = None
     outliers: tuple[int, ...] = ()
     flags: tuple[str, ...] = ()
+    centre_without_outliers: float | None = None
+    centre_with_invalid: float | None = None
 
 
 class LimitState(StrEnum):
@@ -129,6 +134,7 @@ class Contrast:
     ``verdict`` is None for descriptive (non-primary) series. ``margin_interval`` is the 90 % interval that decides the margin.
     ``sessions_needed``: sessions that would settle a difference of the size seen, or of the margin, with 80 % power. ``bound``: "at least" or "at most"
     when one side is limit-bound, so the ratio is only a bound. ``checks`` holds rank tests and cross-checks (JSON only).
+    ``paired`` says whether sessions were compared block by block; if not, ``pairs`` is the smaller number of sessions of the two sides.
     """
 
     cell: str
@@ -151,6 +157,7 @@ class Contrast:
     bound: str | None = None
     test_dependent: bool = False
     checks: Mapping[str, float] = field(default_factory=dict)
+    paired: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
