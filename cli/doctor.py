@@ -1,0 +1,113 @@
+"""``benchspec doctor``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from .app import VERBS
+from .options import SPEC_FILE, print_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..engine.ports import Session, Tool, ToolStatus
+    from ..engine.results import Finding
+    from ..engine.spec import Site, Spec
+
+
+@click.command("doctor", short_help=VERBS["doctor"])
+@click.argument("spec", type=SPEC_FILE, required=False)
+@click.option("--install-tools", is_flag=True, help="Install what is missing with the host's package manager, after saying which.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(spec: Path | None, install_tools: bool, as_json: bool) -> int:
+    """Check the sites of SPEC, or this host for the quickstart: tools and versions, disk, rights, and what would have to be installed.
+
+    Exit code 4 if something the spec needs is missing.
+    """
+    model = _load(spec)
+    needed = _needed(model)
+    rows: list[ToolStatus] = []
+    findings: list[Finding] = []
+    for site, tools in needed.values():
+        found, statuses = _examine(site, tools, install=install_tools)
+        findings.extend(found)
+        rows.extend(status for status in statuses if status not in rows)
+    findings = list(dict.fromkeys(findings))
+    missing = sorted({status.tool.package for status in rows if status.path is None})
+    if as_json:
+        print_json(_to_json(rows, findings, missing))
+    else:
+        _print(rows, findings, missing)
+    errors = [finding for finding in findings if finding.level.value == "error"]
+    return 4 if missing or errors else 0
+
+
+def _load(path: Path | None) -> Spec:
+    from importlib.resources import as_file, files
+
+    from ..engine.load import load_spec
+
+    if path is not None:
+        return load_spec(path).spec
+    with as_file(files("benchspec.specs") / "quickstart.yaml") as shipped:
+        return load_spec(shipped).spec
+
+
+def _needed(spec: Spec) -> Mapping[str, tuple[Site, Sequence[Tool]]]:
+    """Every site with the tools its roles need."""
+    from ..engine.expand import expand
+    from ..workloads.registry import WORKLOADS
+
+    needed: dict[str, tuple[Site, dict[Tool, None]]] = {}
+    for experiment in expand(spec, WORKLOADS):
+        tools = WORKLOADS[experiment.tool].tools(experiment.parameters)
+        for site in spec.target(experiment.target).sites.values():
+            needed.setdefault(site.name, (site, {}))[1].update(dict.fromkeys(tools))
+    return {name: (site, tuple(tools)) for name, (site, tools) in needed.items()}
+
+
+def _examine(site: Site, tools: Sequence[Tool], *, install: bool) -> tuple[Sequence[Finding], Sequence[ToolStatus]]:
+    from ..runners.registry import get_runner
+
+    runner = get_runner(site.runner)
+    findings = tuple(runner.check(site))
+    session = runner.connect(site, "doctor")
+    try:
+        statuses = session.find_tools(tools)
+        packages = sorted({status.tool.package for status in statuses if status.path is None})
+        if packages and install:
+            statuses = _install(session, packages, tools)
+    finally:
+        session.close()
+    return findings, statuses
+
+
+def _install(session: Session, packages: Sequence[str], tools: Sequence[Tool]) -> Sequence[ToolStatus]:
+    click.echo(f"installing {', '.join(packages)} with the host's package manager", err=True)
+    session.install(packages)
+    return session.find_tools(tools)
+
+
+def _print(rows: Sequence[ToolStatus], findings: Sequence[Finding], missing: Sequence[str]) -> None:
+    from .tables import print_table
+
+    print_table(
+        ("tool", "found", "version", "Debian package"),
+        [(row.tool.executable, row.path or "missing", row.version or "unknown", row.tool.package) for row in rows],
+    )
+    for finding in findings:
+        click.echo(f"{finding.level.value}: [{finding.code}] {finding.message}")
+    if missing:
+        click.echo(f"missing: {', '.join(missing)}\n  what to do: apt-get install {' '.join(missing)}, or run again with --install-tools")
+    else:
+        click.echo("every tool is there")
+
+
+def _to_json(rows: Sequence[ToolStatus], findings: Sequence[Finding], missing: Sequence[str]) -> dict[str, object]:
+    from ..engine.codec import encode
+
+    tools = [{"executable": r.tool.executable, "package": r.tool.package, "path": r.path, "version": r.version} for r in rows]
+    return {"tools": tools, "findings": encode(findings), "missing_packages": list(missing)}
