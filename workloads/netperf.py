@@ -1,0 +1,197 @@
+"""netperf: throughput, transaction rate and latency between two hosts, with the CPU time they cost.
+
+One ``netserver`` serves; N parallel streams are N ``netperf`` processes. Every data connection gets a fixed port behind the control port
+(test-specific ``-P ,PORT``; the remote side only, so that a short-lived local port is never reused), which firewalls and services can let through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..engine.errors import ParseError, SpecError
+from ..engine.ports import Command, Commands, Completed, Endpoint, Server, Surroundings, Tool
+from ..engine.results import Direction, Measurement, Metric, Statistic
+from ..engine.spec import Experiment, Json, Role
+from ..engine.units import Dimension
+from . import netperf_output, netperf_streams
+from .catalogue import measurements
+from .quantities import flag, integer, quantity, text, whole_bytes, whole_seconds
+
+NAME = "netperf"
+ROLES: Sequence[Role] = (Role.CLIENT, Role.SERVER)
+DEFAULT_GATES: Mapping[str, float] = {}
+_REQUEST_RESPONSE = ("TCP_RR", "TCP_CRR", "UDP_RR")
+_GRACE_S = 60.0
+"""Time beyond the test itself before a client counts as hung: connecting, CPU calibration, netperf's own wait for the last result."""
+
+_SERVER_LIFE_S = 7 * 86400.0
+"""A server is stopped with its allocation; this only ends one that was forgotten."""
+
+
+def _metric(name: str, title: str, unit: str, direction: Direction, limits: tuple[str, ...] = ()) -> Metric:
+    return Metric(name=name, title=title, unit=unit, direction=direction, limits=limits)
+
+
+def _cpu_metrics(side: str, host: str) -> tuple[Metric, ...]:
+    parts = {"": "total", ".user": "user", ".system": "system", ".softirq": "softirq", ".irq": "hardware interrupts", ".iowait": "waiting for I/O"}
+    return tuple(
+        Metric(
+            name=f"cpu.{side}{suffix}",
+            title=f"CPU of the {host}, {part} (of all its CPUs)",
+            unit="ratio",
+            direction=Direction.LOWER,
+            statistic=Statistic.ARITHMETIC_MEAN,
+        )
+        for suffix, part in parts.items()
+    )
+
+
+METRICS: Sequence[Metric] = (
+    _metric("throughput", "Received throughput", "bit/s", Direction.HIGHER, ("network.throughput",)),
+    _metric("throughput.sent", "Sent throughput (UDP)", "bit/s", Direction.NEITHER, ("network.throughput",)),
+    _metric("transactions", "Transactions per second", "1/s", Direction.HIGHER),
+    _metric("latency.min", "Least latency", "s", Direction.LOWER),
+    _metric("latency.mean", "Mean latency", "s", Direction.LOWER),
+    _metric("latency.p50", "Median latency", "s", Direction.LOWER),
+    _metric("latency.p90", "Latency, 90th percentile", "s", Direction.LOWER),
+    _metric("latency.p99", "Latency, 99th percentile", "s", Direction.LOWER),
+    _metric("latency.max", "Greatest latency", "s", Direction.LOWER),
+    _metric("latency.stddev", "Standard deviation of latency", "s", Direction.LOWER),
+    *_cpu_metrics("local", "client's host"),
+    *_cpu_metrics("remote", "server's host"),
+    _metric("retransmits", "Segments the client sent again", "1", Direction.LOWER),
+    _metric("retransmits.remote", "Segments the server sent again", "1", Direction.LOWER),
+    _metric("loss.ratio", "Share of the sent data that did not arrive (UDP)", "ratio", Direction.LOWER),
+    _metric("throughput.confidence", "Full width of netperf's own confidence interval, relative to the mean", "ratio", Direction.LOWER),
+    _metric("iterations", "Iterations netperf ran for its confidence interval", "1", Direction.NEITHER),
+    _metric("duration", "Measured time", "s", Direction.NEITHER),
+)
+
+
+def metrics(parameters: Mapping[str, Json]) -> Sequence[Metric]:
+    """All metrics, whatever the parameters."""
+    return METRICS
+
+
+def tools(parameters: Mapping[str, Json]) -> Sequence[Tool]:
+    """netperf and netserver, both from Debian's ``netperf`` (component non-free)."""
+    return tuple(Tool(executable=name, package="netperf", version_argv=(name, "-V")) for name in ("netperf", "netserver"))
+
+
+def primary(parameters: Mapping[str, Json]) -> str:
+    """``transactions`` for the request/response tests, ``throughput`` otherwise."""
+    return "transactions" if _test(parameters) in _REQUEST_RESPONSE else "throughput"
+
+
+def duration_s(parameters: Mapping[str, Json]) -> float:
+    """The test's length in s, times the most iterations netperf may run for its confidence interval. Raises UnitError."""
+    return float(whole_seconds(parameters, "duration", "10 s") * _confidence(parameters)[1])
+
+
+def _test(parameters: Mapping[str, Json]) -> str:
+    return text(parameters, "test", "TCP_STREAM")
+
+
+def _confidence(parameters: Mapping[str, Json]) -> tuple[int, int]:
+    """Fewest and most iterations: 1 and 1 without ``confidence``, which netperf limits to 3 and 30. Raises SpecError."""
+    asked = parameters.get("confidence")
+    if not isinstance(asked, Mapping):
+        return 1, 1
+    fewest, most = integer(asked, "min", 3), integer(asked, "max", 10)
+    if fewest > most:
+        raise SpecError(f"confidence: found min {fewest} above max {most}, expected min <= max")
+    return fewest, most
+
+
+def commands(experiment: Experiment, surroundings: Surroundings) -> Commands:
+    """One netserver, and one netperf per stream with a data port of its own. Raises UnitError."""
+    endpoint, parameters = surroundings.endpoints[Role.SERVER], experiment.parameters
+    cpus = {place.role: place.cpus for place in experiment.roles}
+    deadline = duration_s(parameters) + _GRACE_S
+    clients = tuple(
+        Command(argv=_client_argv(parameters, endpoint, stream), role=Role.CLIENT, timeout_s=deadline, cpus=cpus.get(Role.CLIENT, ()))
+        for stream in range(integer(parameters, "streams", 1))
+    )
+    argv = ("netserver", "-D", "-N", *_family(parameters), "-p", str(endpoint.port))  # -N: no debug file left in /tmp
+    server = Command(argv=argv, role=Role.SERVER, timeout_s=_SERVER_LIFE_S, cpus=cpus.get(Role.SERVER, ()))
+    return Commands(clients=clients, servers=(Server(command=server, endpoint=endpoint),))
+
+
+def _client_argv(parameters: Mapping[str, Json], endpoint: Endpoint, stream: int) -> tuple[str, ...]:
+    return (
+        "netperf",
+        *_family(parameters),
+        *("-H", endpoint.host, "-p", str(endpoint.port)),
+        *("-t", _test(parameters), "-l", str(whole_seconds(parameters, "duration", "10 s"))),
+        *(("-c", "-C") if flag(parameters, "cpu", True) else ()),
+        *(("-j",) if flag(parameters, "latency", _test(parameters) in _REQUEST_RESPONSE) else ()),
+        *_confidence_options(parameters),
+        "--",
+        *_test_options(parameters, integer(parameters, "data_port", endpoint.port + 1) + stream),
+        *("-k", ",".join(netperf_output.SELECTORS)),
+    )
+
+
+def _family(parameters: Mapping[str, Json]) -> tuple[str, ...]:
+    return {"ipv4": ("-4",), "ipv6": ("-6",)}.get(text(parameters, "family"), ())
+
+
+def _confidence_options(parameters: Mapping[str, Json]) -> tuple[str, ...]:
+    asked = parameters.get("confidence")
+    if not isinstance(asked, Mapping):
+        return ()
+    fewest, most = _confidence(parameters)
+    width = 100 * (quantity(asked, "width", Dimension.RATIO, "5 %") or 0.05)
+    return ("-i", f"{most},{fewest}", "-I", f"{integer(asked, 'level', 99)},{width:g}")
+
+
+def _test_options(parameters: Mapping[str, Json], data_port: int) -> tuple[str, ...]:
+    message, buffer = whole_bytes(parameters, "message_size"), whole_bytes(parameters, "socket_buffer")
+    return (
+        *("-P", f",{data_port}"),
+        *(("-R", "1") if _test(parameters) == "UDP_STREAM" else ()),  # without it netperf refuses to route the flood beyond the local network
+        *(("-m", str(message)) if message else ()),
+        *(("-r", _request_response(parameters)) if _test(parameters) in _REQUEST_RESPONSE else ()),
+        *(("-s", str(buffer), "-S", str(buffer)) if buffer else ()),
+        *(("-D",) if flag(parameters, "no_delay", False) else ()),
+    )
+
+
+def _request_response(parameters: Mapping[str, Json]) -> str:
+    return f"{whole_bytes(parameters, 'request_size', '1 B')},{whole_bytes(parameters, 'response_size', '1 B')}"
+
+
+def parse(completed: Sequence[Completed], parameters: Mapping[str, Json]) -> Sequence[Measurement]:
+    """Measurements of one trial: of the one process, or of all parallel ones together (percentiles then per process, labelled ``stream=N``).
+
+    Raises:
+        ParseError: a process failed, printed no result, ran at another time than the rest, or is missing.
+    """
+    asked = integer(parameters, "streams", len(completed))
+    if not completed or len(completed) != asked:
+        raise ParseError(f"found {len(completed)} netperf outputs, expected {max(asked, 1)}")
+    processes = [_figures_of(process) for process in completed]
+    if len(processes) == 1:
+        return measurements(METRICS, _with_loss(processes[0]))
+    netperf_streams.check_overlap(completed)
+    found = [*measurements(METRICS, _with_loss(netperf_streams.combine(processes)))]
+    for number, process in enumerate(processes, start=1):
+        percentiles = {name: process.get(name) for name in netperf_streams.PERCENTILES}
+        found += measurements(METRICS, percentiles, {"stream": str(number)})
+    return found
+
+
+def _figures_of(process: Completed) -> dict[str, float | None]:
+    output = process.stdout.decode("utf-8", errors="replace")
+    if process.exit_code != 0:
+        said = (process.stderr.decode("utf-8", errors="replace").strip() or output.strip())[-500:]
+        raise ParseError(f"netperf exited with {process.exit_code}: {said!r}")
+    return netperf_output.figures(netperf_output.fields(output))
+
+
+def _with_loss(figures: Mapping[str, float | None]) -> dict[str, float | None]:
+    """``loss.ratio = 1 - received / sent``, where the sent rate is known (UDP only)."""
+    sent, received = figures.get("throughput.sent"), figures.get("throughput")
+    if not sent or received is None:
+        return dict(figures)
+    return {**figures, "loss.ratio": max(0.0, 1.0 - received / sent)}
