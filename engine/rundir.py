@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -56,7 +57,8 @@ def write_durably(path: Path, data: bytes) -> None:
         temporary.rename(path)
         _fsync_directory(path.parent)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink()
         raise _storage_error("write", path, error) from error
 
 
