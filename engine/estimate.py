@@ -36,23 +36,26 @@ STEP_S = 5.0
 class PlannedPrice:
     """What a target costs while the plan runs, in ``currency``, as published at ``source`` on ``as_of``."""
 
-    target: str
     amount: float
     currency: str
     source: str
     as_of: str
 
+    def __str__(self) -> str:
+        return f"{self.amount:.2f} {self.currency} (as of {self.as_of}, {self.source})"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """Seconds in all, and seconds that each target must be up."""
+    """What the plan amounts to: allocations, trials (warm-ups included), and the seconds that each target must be up."""
 
-    total_s: float
+    allocations: int
+    trials: int
     per_target_s: Mapping[str, float]
 
 
-def estimate(spec: Spec, method: Method, experiments: Sequence[Experiment], workloads: Mapping[str, Workload]) -> Estimate:
-    """Add up trials, transports, lifecycle steps and cool-downs of ``method.sessions`` sessions.
+def estimate(spec: Spec, method: Method, experiments: Sequence[Experiment], workloads: Mapping[str, Workload]) -> tuple[float, Estimate]:
+    """Add up trials, transports, lifecycle steps and cool-downs of ``method.sessions`` sessions; return seconds in all, and what they are for.
 
     Targets are up for the whole plan, except in sequential order, where each is up for its own part.
     """
@@ -67,7 +70,12 @@ def estimate(spec: Spec, method: Method, experiments: Sequence[Experiment], work
     measuring = sum(duet.values()) * method.sessions if method.order is Order.DUET else sum(busy.values())
     total = sum(once.values()) + measuring
     alone = method.order is Order.SEQUENTIAL
-    return Estimate(total_s=total, per_target_s={name: once[name] + busy[name] if alone else total for name in names})
+    allocations = len(experiments) * method.sessions
+    return total, Estimate(
+        allocations=allocations,
+        trials=allocations * (method.warmups + method.trials),
+        per_target_s={name: once[name] + busy[name] if alone else total for name in names},
+    )
 
 
 def allocation_s(target: Target, experiment: Experiment, method: Method, workload: Workload) -> float:
@@ -107,13 +115,13 @@ def _step_s(step: Step) -> float:
         return STEP_S
 
 
-def prices(targets: Iterable[Target], seconds: Mapping[str, float]) -> tuple[PlannedPrice, ...] | None:
-    """The price of every target that has one, for the ``seconds`` it is up; None when no target has a price."""
-    found = tuple(
-        PlannedPrice(
-            target=t.name, amount=t.price.per_hour * seconds[t.name] / 3600.0, currency=t.price.currency, source=t.price.source, as_of=t.price.as_of
+def prices(targets: Iterable[Target], seconds: Mapping[str, float]) -> Mapping[str, PlannedPrice] | None:
+    """What every target with a price costs for the ``seconds`` it is up; None when no target has a price."""
+    found = {
+        t.name: PlannedPrice(
+            amount=t.price.per_hour * seconds[t.name] / 3600.0, currency=t.price.currency, source=t.price.source, as_of=t.price.as_of
         )
         for t in targets
         if t.price is not None and t.name in seconds
-    )
+    }
     return found or None

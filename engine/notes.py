@@ -12,6 +12,10 @@ from .spec import Experiment, Method, Mode, Order, Spec
 WEAK_POWER = 0.5
 
 
+def _percent(ratio: float, decimals: int = 0) -> str:
+    return f"{100 * ratio:.{decimals}f} %"
+
+
 def of_plan(spec: Spec, method: Method, experiments: Sequence[Experiment], reached: Sequence[Reach], seconds: float) -> tuple[str, ...]:
     """Every note about a plan of ``experiments`` that takes ``seconds`` s."""
     targets = list(dict.fromkeys(experiment.target for experiment in experiments))
@@ -51,7 +55,7 @@ def _about_repetition(method: Method, seconds: float) -> Iterator[str]:
     if method.precision is not None and method.precision.max_sessions > method.sessions:
         longest = seconds * method.precision.max_sessions / method.sessions
         yield (
-            f"precision: up to {method.precision.max_sessions} sessions are made to reach a half-width of {method.precision.half_width:.2%},"
+            f"precision: up to {method.precision.max_sessions} sessions are made to reach a half-width of {_percent(method.precision.half_width, 1)},"
             f" at most about {longest / 60:.0f} min"
         )
 
@@ -68,15 +72,15 @@ def _about_comparison(spec: Spec, experiments: Sequence[Experiment], targets: Se
     base = {e.cell for e in experiments if e.target == spec.compare.baseline}
     alone = len({e.cell for e in experiments} - base) + len(base - {e.cell for e in experiments if e.target != spec.compare.baseline})
     if alone:
-        yield f"{alone} cells are not measured on both the baseline and another target, and are not compared"
+        yield f"{'1 cell is' if alone == 1 else f'{alone} cells are'} not measured on both the baseline and another target, and not compared"
 
 
 def _about_margin(spec: Spec, method: Method, reached: Sequence[Reach]) -> Iterator[str]:
     usual = next((r for r in reached if r.cov == USUAL_COV), None)
     if spec.compare is not None and usual is not None and usual.margin_power < WEAK_POWER:
         yield (
-            f"margin {spec.compare.equivalence:.3g} can rarely be reached: with {method.sessions} sessions, equal targets whose sessions vary by"
-            f" {USUAL_COV:.0%} are found inside it with a probability of {usual.margin_power:.0%}; plan more sessions or a wider margin"
+            f"margin {_percent(spec.compare.equivalence, 1)} can rarely be reached: with {method.sessions} sessions, equal targets whose sessions vary"
+            f" by {_percent(USUAL_COV)} are found inside it with a probability of {_percent(usual.margin_power)}; plan more sessions or a wider margin"
         )
 
 

@@ -9,18 +9,16 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from . import codec, notes
 from .errors import UsageError
-from .estimate import PlannedPrice, estimate, prices
+from .estimate import Estimate, PlannedPrice, estimate, prices
 from .expand import MAX_EXPERIMENTS, expand
 from .ports import Workload
 from .reach import Reach, reach
 from .selection import select
 from .spec import Experiment, Json, LoadedSpec, Method, Mode, Order, Spec
-
-FORMAT = "benchspec-plan/v1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,17 +40,19 @@ class PlannedAllocation:
 class Plan:
     """What a run will do, in order. ``estimate_s`` in s; ``price`` per target with a price, None when no target has one.
 
-    ``reach`` says what ``sessions`` sessions can show for the ``compared`` cells; both are empty when nothing is compared or nothing can be.
+    ``method`` is the spec's as it is carried out (``--seed`` and smoke mode applied). ``reach`` says what its sessions can show for the
+    ``compared`` cells; it is empty when nothing is compared.
     """
 
     seed: int
-    method: Method
     experiments: tuple[Experiment, ...]
     order: tuple[PlannedAllocation, ...]
     estimate_s: float
-    price: tuple[PlannedPrice, ...] | None
-    notes: tuple[str, ...]
-    spec_sha256: str
+    price: Mapping[str, PlannedPrice] | None = None
+    notes: tuple[str, ...] = ()
+    method: Method = field(default_factory=Method)
+    estimate: Estimate | None = None
+    spec_sha256: str = ""
     reach: tuple[Reach, ...] = ()
     compared: tuple[str, ...] = ()
 
@@ -75,18 +75,18 @@ def plan(
     experiments = expand(spec, workloads, max_experiments=max_experiments)
     if only:
         experiments = select(experiments, only)
-    time = estimate(spec, method, experiments, workloads)
+    seconds, details = estimate(spec, method, experiments, workloads)
     compared = compared_cells(spec, experiments)
     reached = reach(method.sessions, spec.compare.equivalence, method.confidence) if spec.compare and compared and method.mode is Mode.FULL else ()
-    price = prices(spec.targets, time.per_target_s)
     return Plan(
         seed=method.seed,
-        method=method,
         experiments=experiments,
         order=arrange(experiments, method),
-        estimate_s=time.total_s,
-        price=price,
-        notes=notes.of_plan(spec, method, experiments, reached, time.total_s),
+        estimate_s=seconds,
+        price=prices(spec.targets, details.per_target_s),
+        notes=notes.of_plan(spec, method, experiments, reached, seconds),
+        method=method,
+        estimate=details,
         spec_sha256=hashlib.sha256(loaded.source).hexdigest(),
         reach=reached,
         compared=compared,
@@ -151,18 +151,5 @@ def compared_cells(spec: Spec, experiments: Sequence[Experiment]) -> tuple[str, 
 
 
 def plan_to_json(plan: Plan) -> dict[str, Json]:
-    """The plan as JSON values, stable: ``experiments`` and ``order`` read back with :func:`benchspec.engine.codec.decode`."""
-    trials = sum(allocation.warmups + allocation.trials for allocation in plan.order)
-    return {
-        "format": FORMAT,
-        "spec_sha256": plan.spec_sha256,
-        "seed": plan.seed,
-        "method": codec.encode(plan.method),
-        "experiments": [codec.encode(experiment) for experiment in plan.experiments],
-        "order": [codec.encode(allocation) for allocation in plan.order],
-        "estimate": {"seconds": plan.estimate_s, "allocations": len(plan.order), "trials": trials},
-        "price": None if plan.price is None else [codec.encode(price) for price in plan.price],
-        "compared": list(plan.compared),
-        "reach": [codec.encode(found) for found in plan.reach],
-        "notes": list(plan.notes),
-    }
+    """The plan as JSON values, stable; :func:`benchspec.engine.codec.decode` makes an equal Plan of them."""
+    return {"price": None, "notes": [], **codec.encode(plan)}
