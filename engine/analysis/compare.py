@@ -166,4 +166,4 @@ def _fieller(m: _Moments, t: Floats, positive: NDArray[np.bool_]) -> tuple[Float
 
 
 def _divide(numerator: Floats, denominator: Floats, where: NDArray[np.bool_]) -> Floats:
-    return np.divide(numerator, denominator, out=np.full(np.shape(numerator), np.nan), where=where)
+    return np.asarray(np.divide(numerator, denominator, out=np.full(np.shape(numerator), np.nan), where=where), dtype=np.float64)

@@ -132,8 +132,9 @@ class Contrast:
     """One series of a target (b) against the baseline (a): ratio b/a with intervals, p and Holm-adjusted p (primary family), and the verdict.
 
     ``verdict`` is None for descriptive (non-primary) series. ``margin_interval`` is the 90 % interval that decides the margin.
-    ``sessions_needed``: sessions that would settle a difference of the size seen, or of the margin, with 80 % power. ``bound``: "at least" or "at most"
-    when one side is limit-bound, so the ratio is only a bound. ``checks`` holds rank tests and cross-checks (JSON only).
+    ``sessions_needed``: sessions that would settle a difference of the size seen, or of the margin, with 80 % power.
+    ``bound``: "at least" or "at most" when one side is limit-bound, so the ratio is only a bound.
+    ``checks`` holds rank tests and cross-checks (JSON only).
     ``paired`` says whether sessions were compared block by block; if not, ``pairs`` is the smaller number of sessions of the two sides.
     """
 

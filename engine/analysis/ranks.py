@@ -49,7 +49,7 @@ def sign_flip_p(x: Floats, seed: int = 20230320) -> Floats:
     """Permutation test of the mean of ``x`` (m, n) by flipping signs, two-sided; all flips up to n = 12, else 9,999 with a fixed seed."""
     n = x.shape[1]
     if n <= EXACT_SIGN_FLIP:
-        signs = 1.0 - 2.0 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1)
+        signs = np.asarray(1.0 - 2.0 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1), dtype=np.float64)
         extra = 0
     else:
         signs = np.random.Generator(np.random.PCG64(seed)).choice([-1.0, 1.0], size=(RANDOM_FLIPS, n))

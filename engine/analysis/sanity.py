@@ -41,7 +41,8 @@ def autocorrelation(values: Floats) -> Floats:
     """Lag-1 autocorrelation of each row; 0 without spread."""
     x = values - values.mean(axis=1, keepdims=True)
     total = (x**2).sum(axis=1)
-    return np.divide((x[:, 1:] * x[:, :-1]).sum(axis=1), total, out=np.zeros(len(x)), where=total > 0)
+    neighbours: Floats = (x[:, 1:] * x[:, :-1]).sum(axis=1)
+    return np.asarray(np.divide(neighbours, total, out=np.zeros(len(x)), where=total > 0), dtype=np.float64)
 
 
 def effective_sessions(n: int, r: Floats) -> Floats:
@@ -96,4 +97,4 @@ def _spread_within(ordered: Floats, size: NDArray[np.intp]) -> Floats:
         count = group.sum(axis=1, keepdims=True)
         mean = np.where(group, ordered, 0.0).sum(axis=1, keepdims=True) / count
         squares += np.where(group, (ordered - mean) ** 2, 0.0).sum(axis=1)
-    return np.sqrt(squares / (n - 2))
+    return np.asarray(np.sqrt(squares / (n - 2)), dtype=np.float64)

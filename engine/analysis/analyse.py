@@ -1,0 +1,183 @@
+"""The whole analysis of a run, from its trials alone: offline and deterministic (same run, same conclusions)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..results import Metric, RunData
+from ..spec import Comparison, Experiment, Order
+from .cells import CellTable, Numbers, build_cells, number_crunch
+from .compare import holm
+from .contrasts import Alignment, Estimate, align, estimate, ratio_without_outliers
+from .evidence import Evidence, mismatch
+from .model import Analysis, Cell, Contrast, Interval, Verdict
+from .series import Observed, collect
+from .verdicts import Side, bound_word, decide, settling_sessions, void_verdict
+
+NO_INTERVAL = "nothing to compare"
+
+
+def analyse(run: RunData, metrics: Mapping[str, Sequence[Metric]]) -> Analysis:
+    """Summarise every series of every experiment and compare each target with the baseline.
+
+    ``metrics`` maps a tool's name (or an experiment's id, where the metrics depend on its parameters) to the declared metrics.
+
+    Raises:
+        UnitError: a measurement or a documented limit is in another unit than its metric.
+    """
+    method, compare = run.spec.method, run.spec.compare
+    first_stage = method.sessions if method.precision is not None else None
+    observed, evidence = collect(run, metrics), Evidence(run.facts)
+    numbers = number_crunch(observed, method.confidence, first_stage)
+    table = build_cells(run, observed, numbers, metrics, evidence)
+    contrasts: tuple[Contrast, ...] = ()
+    if compare is not None:
+        contrasts = _Comparer(run, compare, observed, numbers, table, evidence, first_stage).contrasts()
+    return Analysis(
+        cells=table.cells,
+        contrasts=contrasts,
+        family=sum(1 for contrast in contrasts if contrast.p_holm is not None),
+        confidence=method.confidence,
+        equivalence=None if compare is None else compare.equivalence,
+        baseline=None if compare is None else compare.baseline,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """One series of a target beside the same series of the baseline; ``alignment`` is None where a side has no values."""
+
+    experiment: Experiment
+    series: str
+    baseline: Side
+    target: Side
+    primary: bool
+    alignment: Alignment | None
+
+    @property
+    def cell(self) -> Cell:
+        cell = self.target.cell or self.baseline.cell
+        if cell is None:
+            raise ValueError(f"found no cell for series {self.series}")
+        return cell
+
+
+class _Comparer:
+    """Compares the experiments of one run with those of its baseline."""
+
+    def __init__(
+        self, run: RunData, compare: Comparison, observed: Observed, numbers: Numbers, table: CellTable, evidence: Evidence, first_stage: int | None
+    ) -> None:
+        self._run, self._compare, self._numbers, self._table = run, compare, numbers, table
+        self._alpha = 1 - run.spec.method.confidence
+        self._blocks = run.spec.method.order is not Order.SEQUENTIAL
+        self._first_stage = first_stage
+        self._attempted = {id_: len({trial.session for trial in trials}) for id_, trials in observed.measured.items()}
+        self._series: dict[str, list[Cell]] = {}
+        for cell in table.cells:
+            self._series.setdefault(cell.experiment_id, []).append(cell)
+        base = run.spec.target(compare.baseline)
+        others = [target for target in run.spec.targets if target.name != base.name]
+        self._mismatch = {target.name: mismatch(evidence, base, target, compare.must_match) for target in others}
+
+    def contrasts(self) -> tuple[Contrast, ...]:
+        """All contrasts, primary ones with Holm-adjusted verdicts."""
+        pairs = list(self._pairs())
+        estimates = iter(estimate(self._numbers.described, [p.alignment for p in pairs if p.alignment], self._run.spec.method.confidence))
+        found = [(pair, next(estimates) if pair.alignment else None) for pair in pairs]
+        voids = [self._void(pair) if pair.primary else None for pair in pairs]
+        family = [
+            i for i, (pair, e) in enumerate(found) if pair.primary and voids[i] is None and e is not None and not math.isnan(e.p)
+        ]
+        adjusted = dict(zip(family, holm(np.array([e.p for i in family if (e := found[i][1])])).tolist(), strict=True))
+        return tuple(self._contrast(pair, e, voids[i], adjusted.get(i), len(family)) for i, (pair, e) in enumerate(found))
+
+    def _pairs(self) -> Iterator[_Pair]:
+        baselines = {e.cell: e for e in self._run.experiments if e.target == self._compare.baseline}
+        for experiment in self._run.experiments:
+            base = baselines.get(experiment.cell)
+            if base is None or experiment.target == self._compare.baseline:
+                continue
+            for series, primary in self._shared(base, experiment):
+                ours, theirs = self._side(base, series), self._side(experiment, series)
+                yield _Pair(experiment, series, ours, theirs, primary, self._alignment(base, experiment, series))
+
+    def _shared(self, base: Experiment, experiment: Experiment) -> Iterator[tuple[str, bool]]:
+        """Series that either side calls primary, and series that both have values of."""
+        theirs = {cell.series: cell for cell in self._series.get(base.id, ())}
+        for cell in self._series.get(experiment.id, ()):
+            other = theirs.get(cell.series)
+            primary = cell.primary or (other is not None and other.primary)
+            if primary or (other is not None and cell.summary is not None and other.summary is not None):
+                yield cell.series, primary
+
+    def _side(self, experiment: Experiment, series: str) -> Side:
+        return Side(experiment.target, self._table.by_series.get((experiment.id, series)), self._attempted.get(experiment.id, 0))
+
+    def _alignment(self, base: Experiment, experiment: Experiment, series: str) -> Alignment | None:
+        a, b = (self._table.numbers.get((each.id, series)) for each in (base, experiment))
+        if a is None or b is None or a not in self._numbers.summaries or b not in self._numbers.summaries:
+            return None
+        return align(self._numbers.described, a, b, self._blocks, self._first_stage)
+
+    def _void(self, pair: _Pair) -> Verdict | None:
+        pairs, paired = (pair.alignment.pairs, pair.alignment.paired) if pair.alignment else (0, True)
+        reason = self._mismatch[pair.target.target]
+        return void_verdict(pair.baseline, pair.target, pairs, paired, self._run.spec.method.mode, reason)
+
+    def _contrast(self, pair: _Pair, found: Estimate | None, void: Verdict | None, p_holm: float | None, family: int) -> Contrast:
+        verdict = void if pair.primary else None
+        if found is not None and p_holm is not None:
+            margin = (found.margin_low, found.margin_high)
+            verdict = decide(p_holm, found.p, found.sign, margin, self._alpha, self._compare.equivalence)
+        contrast = Contrast(
+            cell=pair.experiment.cell,
+            series=pair.series,
+            metric=pair.cell.metric,
+            primary=pair.primary,
+            baseline=pair.baseline.target,
+            target=pair.target.target,
+            pairs=pair.alignment.pairs if pair.alignment else 0,
+            paired=pair.alignment.paired if pair.alignment else self._blocks,
+            method=found.method if found else NO_INTERVAL,
+            ratio=_known(found.ratio) if found else None,
+            interval=_interval(found, found.low, found.high, 1 - self._alpha) if found else None,
+            margin_interval=_interval(found, found.margin_low, found.margin_high, 1 - 2 * self._alpha) if found else None,
+            p=_known(found.p) if found else None,
+            p_holm=p_holm,
+            df=_known(found.df) if found else None,
+            equivalence=self._compare.equivalence,
+            verdict=verdict,
+            bound=bound_word(pair.baseline, pair.target, pair.cell.metric.direction),
+            test_dependent=found.test_dependent if found else False,
+            checks=dict(found.checks) | dict(self._with_and_without(pair)) if found else {},
+        )
+        return contrast if found is None else replace(contrast, sessions_needed=settling_sessions(contrast, found.spread, self._alpha, family))
+
+    def _with_and_without(self, pair: _Pair) -> Iterator[tuple[str, float]]:
+        """The ratio without outliers, and with the invalid trials, where there are such."""
+        if pair.alignment is None:
+            return
+        numbers, a, b = self._numbers, pair.alignment.baseline, pair.alignment.target
+        unusual = frozenset(numbers.summaries[a].outliers) | frozenset(numbers.summaries[b].outliers)
+        without = ratio_without_outliers(numbers.described, pair.alignment, unusual) if unusual else None
+        if without is not None:
+            yield "ratio_without_outliers", without
+        if a in numbers.with_invalid or b in numbers.with_invalid:
+            centre_a, centre_b = (numbers.with_invalid.get(i, numbers.summaries[i].centre) for i in (a, b))
+            if centre_a > 0:
+                yield "ratio_with_invalid", centre_b / centre_a
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _interval(found: Estimate, low: float, high: float, confidence: float) -> Interval | None:
+    if math.isnan(low) or math.isnan(high):
+        return None
+    return Interval(low=low, high=high, confidence=round(confidence, 10), method=found.method)

@@ -1,0 +1,146 @@
+"""Results held against documented limits: what is attainable, and whether a result is limited by it rather than by the software.
+
+Below 0.98 of the attainable sustained rate a result is free. From there to 1.05 of the attainable burst rate it is limit-bound (above 1.05
+of sustained: in the credit regime). Above that it exceeds what is documented.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..errors import UnitError
+from ..results import Metric
+from ..spec import Experiment, Json, Layer, Limit, Target, TrafficPath
+from ..units import Dimension, parse_quantity
+from .efficiency import DEFAULT_MTU, ENCAPSULATION, link_efficiency
+from .evidence import Evidence
+from .model import LimitCheck, LimitState
+
+FREE_BELOW = 0.98
+EXCEEDS_ABOVE = 1.05
+BOUND_STATES = frozenset({LimitState.BOUND, LimitState.CREDIT})
+_HOST_PATHS = frozenset({TrafficPath.HOST_TO_HOST, TrafficPath.LOOPBACK})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """What is known of the way an experiment's traffic takes, and how it is known."""
+
+    mtu: float = DEFAULT_MTU
+    protocol: str = "tcp"
+    encapsulations: tuple[str, ...] = ()
+    datagram: float | None = None
+    basis: str = f"MTU {DEFAULT_MTU} assumed"
+
+
+def limit_state(value: float, attainable_sustained: float, attainable_burst: float) -> LimitState:
+    """Where ``value`` lies; all three in one unit."""
+    if value < FREE_BELOW * attainable_sustained:
+        return LimitState.FREE
+    if value <= EXCEEDS_ABOVE * attainable_sustained:
+        return LimitState.BOUND
+    return LimitState.CREDIT if value <= EXCEEDS_ABOVE * attainable_burst else LimitState.EXCEEDS
+
+
+def check_limit(value: float, metric: Metric, limit: Limit, link: Link | None = None) -> LimitCheck:
+    """Hold ``value`` (the centre of a series of ``metric``) against ``limit``; ``link`` matters to network throughput alone.
+
+    Raises:
+        UnitError: the limit is in another unit than the metric.
+    """
+    if limit.unit != metric.unit:
+        raise UnitError(f"limit {limit.metric}: found {limit.unit}, expected {metric.unit}, the unit of metric {metric.name}")
+    efficiency, basis = _efficiency(limit, link or Link())
+    sustained, burst = limit.sustained * efficiency, limit.burst * efficiency
+    return LimitCheck(
+        limit=limit,
+        efficiency=efficiency,
+        efficiency_basis=basis,
+        attainable_sustained=sustained,
+        attainable_burst=burst,
+        share_of_documented=value / limit.sustained,
+        share_of_attainable=value / sustained,
+        state=limit_state(value, sustained, burst),
+    )
+
+
+def check_limits(value: float, metric: Metric, limits: Sequence[Limit], link: Link) -> tuple[LimitCheck, ...]:
+    """Hold ``value`` against every limit of the target that bounds ``metric``.
+
+    Of the limits on one thing (``applies_to``) the most specific class counts: ``storage.iops.read`` before ``storage.iops``.
+    """
+    return tuple(check_limit(value, metric, limit, link) for limit in _applicable(metric, limits))
+
+
+def is_bound(checks: Sequence[LimitCheck]) -> bool:
+    """Whether some documented limit, not the software, explains the result."""
+    return any(check.state in BOUND_STATES for check in checks)
+
+
+def link_of(experiment: Experiment, target: Target, evidence: Evidence) -> Link:
+    """The link of ``experiment`` from observed facts, else from claims, else assumed; its ``basis`` says which."""
+    protocol = "udp" if _parameter(experiment, "protocol") == "udp" else "tcp"
+    mtu, mtu_source = _mtu(target, evidence)
+    encapsulations, notes = _encapsulations(experiment, target, evidence)
+    basis = ", ".join([protocol.upper(), f"MTU {mtu:g} {mtu_source}", *notes])
+    return Link(mtu=mtu, protocol=protocol, encapsulations=encapsulations, datagram=_datagram(experiment), basis=basis)
+
+
+def _applicable(metric: Metric, limits: Sequence[Limit]) -> Iterator[Limit]:
+    taken: dict[str | None, str] = {}
+    for name in metric.limits:
+        for limit in limits:
+            if limit.metric == name and taken.setdefault(limit.applies_to, name) == name:
+                yield limit
+
+
+def _efficiency(limit: Limit, link: Link) -> tuple[float, str]:
+    if not limit.metric.startswith("network.throughput"):
+        return 1.0, "counted as the tool counts"
+    if limit.layer is Layer.GOODPUT:
+        return 1.0, "the limit is documented as goodput"
+    share = link_efficiency(limit.layer, link.mtu, link.protocol, link.encapsulations, link.datagram)
+    return share, f"{share:.2%} of {limit.layer.value} rate: {link.basis}"
+
+
+def _mtu(target: Target, evidence: Evidence) -> tuple[float, str]:
+    observed = [float(v) for v in evidence.observed(target.name, "net.mtu") if isinstance(v, int | float) and v > 0]
+    if observed:
+        return min(observed), "observed"
+    declared = target.claims.get("net.mtu")
+    if isinstance(declared, int | float) and declared > 0:
+        return float(declared), "declared"
+    return float(DEFAULT_MTU), "assumed"
+
+
+def _encapsulations(experiment: Experiment, target: Target, evidence: Evidence) -> tuple[tuple[str, ...], list[str]]:
+    """Names of encapsulations on the path, and notes for the basis; traffic between hosts bypasses the CNI's."""
+    if experiment.path is None or experiment.path in _HOST_PATHS:
+        return (), []
+    known, notes = [], []
+    for fact in ("cni.mode", "cni.encryption"):
+        value, source = _fact(fact, target, evidence)
+        if value in ENCAPSULATION:
+            known.append(value)
+            notes.append(f"{value} {source}")
+        elif value in ("ipsec", "other"):
+            notes.append(f"{value} not counted")
+    return tuple(known), notes
+
+
+def _fact(name: str, target: Target, evidence: Evidence) -> tuple[str, str]:
+    observed = [v for v in evidence.observed(target.name, name) if isinstance(v, str)]
+    if observed:
+        return observed[0].lower(), "observed"
+    return str(target.claims.get(name, "")).lower(), "declared"
+
+
+def _parameter(experiment: Experiment, name: str) -> Json:
+    return experiment.parameters.get(name)
+
+
+def _datagram(experiment: Experiment) -> float | None:
+    """The payload of one datagram, where the workload's parameters set it (``length``)."""
+    length = _parameter(experiment, "length")
+    return parse_quantity(length, Dimension.BYTES) if isinstance(length, str) else None
