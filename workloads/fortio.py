@@ -1,0 +1,216 @@
+"""fortio: HTTP requests at a fixed rate or as fast as answers come, against its own echo server, an nginx, or any URL.
+
+With ``qps`` the loop is open: requests are due at fixed times, and ``achieved.ratio`` says whether they could be kept. Without it the loop is
+closed: every connection sends when it has its answer. fortio runs at its default of 8 requests per second over 4 connections when it does not
+understand what it was asked, so an answer is only taken when it repeats rate, connections and length as they were asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from ..engine.errors import ParseError
+from ..engine.ports import Command, Commands, Completed, Endpoint, PlacedFile, Server, Surroundings, Tool
+from ..engine.results import Direction, Measurement, Metric
+from ..engine.spec import Experiment, Json, Role
+from ..engine.units import Dimension
+from . import fortio_output
+from .catalogue import measurements
+from .documents import as_sequence, quote
+from .go_duration import write_duration
+from .quantities import flag, integer, quantity, seconds, text
+
+NAME = "fortio"
+ROLES: Sequence[Role] = (Role.CLIENT, Role.SERVER)
+DEFAULT_GATES: Mapping[str, float] = {"max_error_ratio": 0.0}
+_GRACE_S = 60.0
+_SERVER_LIFE_S = 7 * 86400.0
+_COMPLETE = 0.95
+"""A run that lasted less of what was asked was stopped early, which fortio reports as a success."""
+
+
+def _latency(name: str, title: str) -> Metric:
+    return Metric(name=f"latency.{name}", title=title, unit="s", direction=Direction.LOWER)
+
+
+METRICS: Sequence[Metric] = (
+    Metric(name="throughput", title="Answers per second", unit="1/s", direction=Direction.HIGHER),
+    _latency("mean", "Mean latency"),
+    _latency("p50", "Median latency"),
+    _latency("p75", "Latency, 75th percentile"),
+    _latency("p90", "Latency, 90th percentile"),
+    _latency("p95", "Latency, 95th percentile"),
+    _latency("p99", "Latency, 99th percentile"),
+    _latency("p999", "Latency, 99.9th percentile"),
+    _latency("min", "Least latency"),
+    _latency("max", "Greatest latency"),
+    _latency("stddev", "Standard deviation of latency"),
+    Metric(name="achieved.ratio", title="Achieved share of the requested rate", unit="ratio", direction=Direction.HIGHER),
+    Metric(name="error.ratio", title="Share of requests without a 2xx answer", unit="ratio", direction=Direction.LOWER),
+    Metric(name="samples", title="Requests", unit="1", direction=Direction.NEITHER),
+    Metric(name="duration", title="Measured time", unit="s", direction=Direction.NEITHER),
+)
+
+
+def metrics(parameters: Mapping[str, Json]) -> Sequence[Metric]:
+    """All metrics, whatever the parameters."""
+    return METRICS
+
+
+def tools(parameters: Mapping[str, Json]) -> Sequence[Tool]:
+    """fortio (in no Debian release; its releases have packages), and nginx where that serves."""
+    fortio = Tool(executable="fortio", package="fortio", version_argv=("fortio", "version"))
+    nginx = Tool(executable="nginx", package="nginx-light", version_argv=("nginx", "-v"))
+    return (fortio, nginx) if _server_kind(parameters) == "nginx" else (fortio,)
+
+
+def primary(parameters: Mapping[str, Json]) -> str:
+    """Answers per second."""
+    return "throughput"
+
+
+def duration_s(parameters: Mapping[str, Json]) -> float:
+    """The length of one run in s. Raises UnitError."""
+    return seconds(parameters, "duration", "10 s")
+
+
+def _server_kind(parameters: Mapping[str, Json]) -> str:
+    return text(parameters, "server", "none" if "url" in parameters else "fortio")
+
+
+def commands(experiment: Experiment, surroundings: Surroundings) -> Commands:
+    """One ``fortio load``, and the server it loads unless a URL is given. Raises UnitError."""
+    parameters, endpoint = experiment.parameters, surroundings.endpoints[Role.SERVER]
+    cpus = {place.role: place.cpus for place in experiment.roles}
+    client = Command(
+        argv=_load_argv(parameters, _url(parameters, endpoint)),
+        role=Role.CLIENT,
+        timeout_s=duration_s(parameters) + _GRACE_S,
+        cpus=cpus.get(Role.CLIENT, ()),
+    )
+    argv, files = _server(_server_kind(parameters), endpoint, surroundings.workdirs.get(Role.SERVER, "."))
+    if not argv:
+        return Commands(clients=(client,))
+    server = Command(argv=argv, role=Role.SERVER, timeout_s=_SERVER_LIFE_S, cpus=cpus.get(Role.SERVER, ()))
+    return Commands(clients=(client,), servers=(Server(command=server, endpoint=endpoint),), files=files)
+
+
+def _url(parameters: Mapping[str, Json], endpoint: Endpoint) -> str:
+    host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
+    return text(parameters, "url") or f"http://{host}:{endpoint.port}{text(parameters, 'path', '/')}"
+
+
+def _server(kind: str, endpoint: Endpoint, workdir: str) -> tuple[tuple[str, ...], tuple[PlacedFile, ...]]:
+    if kind == "fortio":
+        others = (option for name in ("grpc", "tcp", "udp", "redirect") for option in (f"-{name}-port", "disabled"))
+        return ("fortio", "server", "-http-port", str(endpoint.port), *others, "-ui-path", "", "-quiet"), ()
+    if kind == "nginx":
+        configuration = PlacedFile(role=Role.SERVER, name="nginx.conf", data=_nginx_configuration(endpoint))
+        return ("nginx", "-e", "stderr", "-p", workdir, "-c", "nginx.conf"), (configuration,)
+    return (), ()
+
+
+def _nginx_configuration(endpoint: Endpoint) -> bytes:
+    """One small answer from memory; connections are kept, so that requests are measured and not handshakes. All files stay below ``-p``."""
+    listen = f"[::]:{endpoint.port}" if ":" in endpoint.host else str(endpoint.port)
+    temporary = "".join(f"  {name}_temp_path tmp-{name};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    return (
+        "daemon off;\npid nginx.pid;\nworker_processes auto;\nevents { worker_connections 4096; }\n"
+        f"http {{\n  access_log off;\n{temporary}  keepalive_requests 1000000000;\n  keepalive_timeout 1h;\n"
+        f'  server {{\n    listen {listen};\n    location / {{ default_type text/plain; return 200 "benchspec\\n"; }}\n  }}\n}}\n'
+    ).encode()
+
+
+def _load_argv(parameters: Mapping[str, Json], url: str) -> tuple[str, ...]:
+    rate = quantity(parameters, "qps", Dimension.RATE)
+    resolution = seconds(parameters, "resolution", "50 us")
+    return (
+        *("fortio", "load", "-quiet", "-log-errors=false", "-labels", "benchspec", "-json", "-"),
+        *("-qps", "0" if rate is None else f"{rate:.9g}", "-c", str(_connections(parameters))),
+        *("-t", write_duration(duration_s(parameters)), "-r", f"{resolution:.9g}", "-p", _percentiles()),
+        *("-timeout", write_duration(seconds(parameters, "timeout", "3 s"))),
+        *(option for name, option in _SWITCHES.items() if flag(parameters, name, False)),
+        *(("-keepalive=false",) if not flag(parameters, "keepalive", True) else ()),
+        *(argument for header in _headers(parameters) for argument in ("-H", header)),
+        url,
+    )
+
+
+_SWITCHES: Mapping[str, str] = {"http2": "-h2", "jitter": "-jitter", "uniform": "-uniform", "no_catch_up": "-nocatchup"}
+
+
+def _percentiles() -> str:
+    return ",".join(f"{percentile:g}" for percentile in fortio_output.PERCENTILES)
+
+
+def _connections(parameters: Mapping[str, Json]) -> int:
+    return integer(parameters, "connections", 4)
+
+
+def _headers(parameters: Mapping[str, Json]) -> list[str]:
+    return [header for header in as_sequence(parameters.get("headers")) if isinstance(header, str)]
+
+
+def rest_request(parameters: Mapping[str, Json], url: str) -> dict[str, str | list[str]]:
+    """The body of ``POST /fortio/rest/run`` for the same run, started in the background and saved under its id.
+
+    All values are strings: fortio silently runs at its defaults when they are numbers, and its REST rate for "as fast as possible" is -1.
+    Raises UnitError.
+    """
+    rate = quantity(parameters, "qps", Dimension.RATE)
+    switches = {"http2": "h2", "jitter": "jitter", "uniform": "uniform", "no_catch_up": "nocatchup"}
+    return {
+        "url": url,
+        "qps": "-1" if rate is None else f"{rate:.9g}",
+        "c": str(_connections(parameters)),
+        "t": write_duration(duration_s(parameters)),
+        "r": f"{seconds(parameters, 'resolution', '50 us'):.9g}",
+        "p": _percentiles(),
+        "timeout": write_duration(seconds(parameters, "timeout", "3 s")),
+        "headers": _headers(parameters),
+        **{argument: "on" for name, argument in switches.items() if flag(parameters, name, False)},
+        "async": "on",
+        "save": "on",
+    }
+
+
+def parse(completed: Sequence[Completed], parameters: Mapping[str, Json]) -> Sequence[Measurement]:
+    """Measurements of one run.
+
+    Raises:
+        ParseError: fortio failed or refused, printed no result, or ran at another rate, with other connections or for less time than asked for.
+    """
+    if len(completed) != 1:
+        raise ParseError(f"found {len(completed)} fortio outputs, expected 1")
+    job = completed[0]
+    if job.exit_code != 0:
+        raise ParseError(f"fortio exited with {job.exit_code}: {quote(job.stderr or job.stdout)}")
+    document = fortio_output.result(job.stdout)
+    _check_asked(document, parameters)
+    return measurements(METRICS, fortio_output.figures(document))
+
+
+def _check_asked(document: Mapping[str, Json], parameters: Mapping[str, Json]) -> None:
+    """Hold the answer against the parameters that are given; without any (a file from elsewhere) there is nothing to check."""
+    if not parameters:
+        return
+    rate = quantity(parameters, "qps", Dimension.RATE)
+    duration = duration_s(parameters)
+    _check("RequestedQPS", fortio_output.requested_qps(document), math.inf if rate is None else rate)
+    _check("RequestedDuration", fortio_output.requested_duration(document), duration)
+    threads = document.get("NumThreads")
+    _check("NumThreads", threads if isinstance(threads, int) else None, _connections(parameters))
+    lasted = fortio_output.actual_duration(document)
+    if lasted is not None and lasted < _COMPLETE * duration:
+        raise ParseError(f"found a run of {lasted:.3f} s, expected {duration:g} s: it was stopped early")
+
+
+def _check(name: str, found: float | None, expected: float) -> None:
+    """fortio writes rates with 9 digits."""
+    if found is None or not math.isclose(found, expected, rel_tol=1e-8):
+        said = "no" if found is None else f"{found:.9g} as"
+        raise ParseError(
+            f"found {said} {name} in fortio's answer, expected {expected:.9g}: it did not run what was asked",
+            remedy="hand fortio its arguments as strings",
+        )
