@@ -1,0 +1,104 @@
+"""fio: operations, data and latency of a file system or a volume."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..engine.errors import ParseError
+from ..engine.ports import Command, Commands, Completed, PlacedFile, Surroundings, Tool
+from ..engine.results import Measurement, Metric
+from ..engine.spec import Experiment, Json, Role
+from . import fio_jobs, fio_metrics, fio_output
+from .documents import last_document, quote
+from .quantities import text
+
+NAME = "fio"
+METRICS: Sequence[Metric] = fio_metrics.METRICS
+ROLES: Sequence[Role] = (Role.CLIENT,)
+DEFAULT_GATES: Mapping[str, float] = {"max_error_ratio": 0.0}
+JOB_FILE = "job.fio"
+OUTPUT_FILES: Sequence[str] = ("fio.json",)
+_REFUSALS = (b"does not support direct", b"may not support direct", b"Try setting direct=0")
+
+
+def metrics(parameters: Mapping[str, Json]) -> Sequence[Metric]:
+    """All metrics, whatever the parameters."""
+    return METRICS
+
+
+def tools(parameters: Mapping[str, Json]) -> Sequence[Tool]:
+    """fio, from the package of that name."""
+    return (Tool(executable="fio", package="fio", version_argv=("fio", "--version")),)
+
+
+def primary(parameters: Mapping[str, Json]) -> str:
+    """Operations per second of the first job: reads if it reads, else writes. Raises SpecError for parameters without a job."""
+    if text(parameters, "job_text"):
+        return f"iops.read{{job={next(iter(fio_jobs.names(parameters)), '')}}}"
+    job = fio_jobs.jobs(parameters)[0]
+    if job.settings.get("unified_rw_reporting") is True:
+        return f"iops.mixed{{job={job.name}}}"
+    direction = "write" if str(job.settings["rw"]) in ("write", "randwrite") else "read"
+    return f"iops.{direction}{{job={job.name}}}"
+
+
+def duration_s(parameters: Mapping[str, Json]) -> float:
+    """Ramp and run time of the jobs in s, added where they wait for each other. Writing the files beforehand is not counted. Raises SpecError."""
+    return fio_jobs.length_s(parameters)
+
+
+def commands(experiment: Experiment, surroundings: Surroundings) -> Commands:
+    """One fio with a job file, its JSON in a file of its own so that notes on stdout do no harm. Raises SpecError.
+
+    Files are laid out in ``directory``, else in the target's storage path, else in the work directory.
+    """
+    parameters, workdir = experiment.parameters, surroundings.workdirs[Role.CLIENT]
+    directory = text(parameters, "directory") or text(experiment.storage, "path") or workdir
+    if directory != workdir:
+        parameters = {"unlink": True, **parameters}  # nothing else would remove the files there
+    argv = (
+        "fio",
+        f"--output={workdir}/{OUTPUT_FILES[0]}",  # first: fio empties it before anything can fail
+        "--output-format=json",
+        f"--directory={directory.replace(':', chr(92) + ':')}",  # fio takes a bare colon for a separator
+        f"{workdir}/{JOB_FILE}",
+    )
+    cpus = next((place.cpus for place in experiment.roles if place.role is Role.CLIENT), ())
+    client = Command(argv=argv, role=Role.CLIENT, timeout_s=fio_jobs.deadline_s(parameters), fetch=tuple(OUTPUT_FILES), cpus=cpus)
+    return Commands(clients=(client,), files=(PlacedFile(role=Role.CLIENT, name=JOB_FILE, data=fio_jobs.job_file(parameters)),))
+
+
+def parse(completed: Sequence[Completed], parameters: Mapping[str, Json]) -> Sequence[Measurement]:
+    """Measurements of one fio, labelled ``job=NAME``.
+
+    Raises:
+        ParseError: fio failed, said nothing, or left out a job that was asked for.
+    """
+    if len(completed) != 1:
+        raise ParseError(f"found {len(completed)} fio outputs, expected one")
+    process = completed[0]
+    data = process.files.get(OUTPUT_FILES[0], b"")
+    data = data if data.strip() else process.stdout
+    said = process.stderr + b"\n" + data[:4096].partition(b"\n{")[0]
+    if any(refusal in said for refusal in _REFUSALS):
+        raise ParseError(f"direct I/O is refused there: {quote(said)}", remedy="set direct: false, or use a directory on another file system")
+    if not data.strip():
+        raise ParseError(f"fio printed nothing and ended with exit code {process.exit_code}; stderr: {quote(process.stderr)}")
+    found = fio_output.read(_document(process, data))
+    if process.exit_code != 0:
+        raise ParseError(f"fio ended with exit code {process.exit_code}; stderr: {quote(process.stderr)}")
+    measured = {measurement.labels.get("job") for measurement in found}
+    if missing := [name for name in fio_jobs.names(parameters) if name not in measured]:
+        raise ParseError(f"the fio output lacks the job {', '.join(missing)}")
+    return found
+
+
+def _document(process: Completed, data: bytes) -> Json:
+    """The JSON, or fio's own words when it failed before it wrote any."""
+    try:
+        return last_document(data, NAME)
+    except ParseError as error:
+        if process.exit_code == 0:
+            raise
+        said = quote(process.stderr + b"\n" + data)
+        raise ParseError(f"fio ended with exit code {process.exit_code}: {said}") from error

@@ -1,0 +1,134 @@
+"""iperf3's JSON output (``-J``), versions 3.0 to 3.2x, as measurements. Source of the format: iperf_api.c and iperf_reporter of each version.
+
+Received and sent are told apart: ``sum_received`` is what arrived. Old versions have only ``sum`` for UDP, whose rate is the sender's
+while its loss and jitter are the receiver's. Percentages become ratios, ``jitter_ms`` s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..engine.errors import ParseError
+from ..engine.results import Direction, Measurement, Metric, Statistic
+from ..engine.spec import Json
+from .catalogue import measurements
+from .documents import as_mapping, child
+from .numerals import json_number
+
+
+def _metric(name: str, title: str, unit: str, direction: Direction, limits: tuple[str, ...] = ()) -> Metric:
+    return Metric(name=name, title=title, unit=unit, direction=direction, limits=limits)
+
+
+def _additive(name: str, title: str, unit: str) -> Metric:
+    """Lower is better, and zero is an ordinary value: arithmetic mean."""
+    return Metric(name=name, title=title, unit=unit, direction=Direction.LOWER, statistic=Statistic.ARITHMETIC_MEAN)
+
+
+METRICS: Sequence[Metric] = (
+    _metric("throughput", "Received throughput", "bit/s", Direction.HIGHER, ("network.throughput",)),
+    _metric("throughput.reverse", "Received throughput, server to client (bidir)", "bit/s", Direction.HIGHER, ("network.throughput",)),
+    _metric("throughput.sent", "Sent throughput", "bit/s", Direction.NEITHER, ("network.throughput",)),
+    _additive("retransmits", "Segments sent again", "1"),
+    _additive("retransmit.ratio", "Share of segments that were sent again", "ratio"),
+    _additive("jitter", "Jitter (RFC 1889)", "s"),
+    _additive("loss.ratio", "Share of datagrams that did not arrive", "ratio"),
+    _additive("cpu.local", "CPU time of the client's process, share of one CPU", "ratio"),
+    _additive("cpu.remote", "CPU time of the server's process, share of one CPU", "ratio"),
+)
+
+GATE_INPUTS: Sequence[Metric] = (
+    _metric("achieved.ratio", "Received rate over the rate asked for", "ratio", Direction.HIGHER),
+    _metric("duration", "Measured time", "s", Direction.NEITHER),
+)
+"""Figures for the validity gates, which no page shows as results."""
+
+_REVERSE = "_bidir_reverse"
+
+
+def read(document: Json) -> tuple[Measurement, ...]:
+    """The measurements of one run; the second direction of ``--bidir`` is ``throughput.reverse``, its other figures carry ``direction=reverse``.
+
+    Raises:
+        ParseError: iperf3 reports an error (3.11 to 3.14 do so with exit code 0), nothing arrived, or there is no summary.
+    """
+    root = as_mapping(document)
+    if "error" in root:
+        raise ParseError(f"iperf3 failed: {root['error']}")
+    end, start = child(root, "end"), child(root, "start")
+    if not any(key in end for key in ("sum_received", "sum", "sum_sent")):
+        raise ParseError("the iperf3 output has no summary (end), so the run did not finish")
+    cpu = child(end, "cpu_utilization_percent")
+    forward = _direction(end, start, "")
+    reverse = _direction(end, start, _REVERSE) if any(key.endswith(_REVERSE) for key in end) else {}
+    common = {"cpu.local": _ratio(cpu.get("host_total")), "cpu.remote": _ratio(cpu.get("remote_total"))}
+    backwards = {"throughput.reverse": reverse.pop("throughput", None)}
+    known = (*METRICS, *GATE_INPUTS)
+    return (*measurements(known, {**forward, **backwards, **common}), *measurements(known, reverse, {"direction": "reverse"}))
+
+
+def _direction(end: Mapping[str, Json], start: Mapping[str, Json], suffix: str) -> dict[str, float | None]:
+    """The figures of one direction by metric name; None for what this version or protocol does not report."""
+    udp = child(start, "test_start").get("protocol", "UDP" if f"sum{suffix}" in end else "TCP") == "UDP"
+    sent, both = child(end, f"sum_sent{suffix}"), child(end, f"sum{suffix}")
+    received = child(end, f"sum_received{suffix}")
+    arrived = _arrived(received, both)
+    source = received or both
+    seconds = json_number(source.get("seconds"))
+    if not arrived or arrived < 0 or not seconds or seconds < 0:
+        raise ParseError(_nothing_arrived(source, suffix))
+    figures = {
+        "throughput": arrived,
+        "throughput.sent": json_number((sent or both).get("bits_per_second")),
+        "achieved.ratio": _achieved(arrived, child(start, "test_start")),
+        "duration": seconds,
+    }
+    return {**figures, **(_udp(source) if udp else _tcp(sent, start))}
+
+
+def _arrived(received: Mapping[str, Json], both: Mapping[str, Json]) -> float | None:
+    """The received rate in bit/s; from a lone ``sum`` as sent rate x received share, exact since datagrams are of one length."""
+    if received:
+        return json_number(received.get("bits_per_second"))
+    sent, loss = json_number(both.get("bits_per_second")), _loss(both)
+    return None if sent is None or loss is None else sent * (1 - loss)
+
+
+def _nothing_arrived(source: Mapping[str, Json], suffix: str) -> str:
+    way = " from server to client" if suffix else ""
+    lost = source.get("lost_packets")
+    detail = f" ({lost} of {source.get('packets')} datagrams lost)" if lost is not None else ""
+    return f"iperf3 received nothing{way}{detail}"
+
+
+def _tcp(sent: Mapping[str, Json], start: Mapping[str, Json]) -> dict[str, float | None]:
+    """``retransmits`` is a number of segments; their share follows from the bytes sent and the segment size of the control connection."""
+    retransmits, data, segment = json_number(sent.get("retransmits")), json_number(sent.get("bytes")), json_number(start.get("tcp_mss_default"))
+    if retransmits is None or retransmits < 0:  # -1: the sender's system does not count them
+        return {}
+    share = retransmits * segment / data if data and segment and segment > 0 else None
+    return {"retransmits": retransmits, "retransmit.ratio": share}
+
+
+def _udp(source: Mapping[str, Json]) -> dict[str, float | None]:
+    jitter = json_number(source.get("jitter_ms"))
+    return {"jitter": None if jitter is None else jitter / 1e3, "loss.ratio": _loss(source)}
+
+
+def _loss(source: Mapping[str, Json]) -> float | None:
+    """Lost share of the datagrams, at most 1 (``-O`` makes iperf3 count more lost than sent); from the counts where there is no percentage."""
+    share, lost, packets = _ratio(source.get("lost_percent")), json_number(source.get("lost_packets")), json_number(source.get("packets"))
+    if share is None and lost is not None and packets:
+        share = lost / packets
+    return None if share is None or share < 0 else min(1.0, share)
+
+
+def _achieved(arrived: float, asked: Mapping[str, Json]) -> float | None:
+    """Received over asked rate; ``target_bitrate`` is per stream, 0 means unlimited."""
+    target, streams = json_number(asked.get("target_bitrate")), json_number(asked.get("num_streams"))
+    return arrived / (target * streams) if target and streams and target > 0 and streams > 0 else None
+
+
+def _ratio(percent: Json) -> float | None:
+    share = json_number(percent)
+    return None if share is None else share / 100
