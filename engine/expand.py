@@ -74,7 +74,7 @@ def _check_override(workload: WorkloadSpec, target: str) -> None:
     override = workload.overrides.get(target, {})
     where = f"workloads.{workload.name}.overrides.{target}"
     for key in override:
-        if key not in OVERRIDABLE:
+        if key not in OVERRIDABLE and not key.startswith("x-"):
             known = list(OVERRIDABLE)
             raise SpecError(f"found unknown key {key!r}, expected one of {', '.join(known)}{did_you_mean(key, known)}", where=where)
     changed = {*_mapping(override, "with"), *override.keys() & {"path", "placement"}}

@@ -88,12 +88,16 @@ def meaning(target: Target, experiment: Experiment, machine: str | None = None) 
 
 
 def leaves(value: Json, path: str = "") -> Iterator[tuple[str, Json]]:
-    """The scalars of a nested value with their dotted paths; lists count by index, and an empty one is a leaf."""
+    """The leaves of a nested value with their dotted paths: scalars, lists of scalars, and what is empty. Other lists count by index."""
     if isinstance(value, Mapping) and value:
         for key, item in value.items():
             yield from leaves(item, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, Sequence) and not isinstance(value, str) and value:
+    elif isinstance(value, Sequence) and not isinstance(value, str) and any(map(_is_nested, value)):
         for index, item in enumerate(value):
             yield from leaves(item, f"{path}[{index}]")
     else:
         yield path, value
+
+
+def _is_nested(value: Json) -> bool:
+    return isinstance(value, Mapping | Sequence) and not isinstance(value, str)

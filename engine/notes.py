@@ -79,8 +79,9 @@ def _about_margin(spec: Spec, method: Method, reached: Sequence[Reach]) -> Itera
     usual = next((r for r in reached if r.cov == USUAL_COV), None)
     if spec.compare is not None and usual is not None and usual.margin_power < WEAK_POWER:
         yield (
-            f"margin {_percent(spec.compare.equivalence, 1)} can rarely be reached: with {method.sessions} sessions, equal targets whose sessions vary"
-            f" by {_percent(USUAL_COV)} are found inside it with a probability of {_percent(usual.margin_power)}; plan more sessions or a wider margin"
+            f"margin {_percent(spec.compare.equivalence, 1)} can rarely be reached: with {method.sessions} sessions, equal targets whose sessions"
+            f" vary by {_percent(USUAL_COV)} are found inside it with a probability of {_percent(usual.margin_power)};"
+            " plan more sessions or a wider margin"
         )
 
 

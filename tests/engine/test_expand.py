@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from benchspec.engine.errors import SpecError, UnitError
 from benchspec.engine.expand import deal, expand
 from benchspec.engine.identity import canonical, digest, leaves, machine_override, meaning, target_claims
-from benchspec.engine.spec import Component, Experiment, Json, Limit, Layer, Method, Placement, Price, Role, Site, Spec, TrafficPath, WorkloadSpec
+from benchspec.engine.spec import Component, Experiment, Json, Layer, Limit, Method, Placement, Price, Role, Site, Spec, TrafficPath, WorkloadSpec
 from tests.engine.handmade import TOOLS, sites, spec, target, workload
 
 
@@ -106,7 +106,8 @@ def test_a_contradiction_is_a_spec_error_that_says_where(made: WorkloadSpec, mes
 
 
 def test_the_cap_names_the_axes_before_anything_is_enumerated() -> None:
-    axes = matrix(*((f"axis{n}", list(range(100))) for n in range(20)))
+    values: list[Json] = list(range(100))
+    axes = matrix(*((f"axis{n}", values) for n in range(20)))
     with pytest.raises(SpecError, match=r"expected at most 10000; .* of them are targets \(2\) x axis0 \(100\) x axis1 \(100\)"):
         expand(spec(workloads=[workload(matrix=axes)]), TOOLS)
 
@@ -292,7 +293,9 @@ def test_equal_meanings_have_one_digest(one: Json, other: Json) -> None:
     assert digest({"v": one}) == digest({"v": other})
 
 
-@pytest.mark.parametrize(("one", "other"), [("1.10", "1.1"), ("1.10", 1.1), ("1 MB", "1 MiB"), (True, 1), ("x", "X"), ("4k", "4 KiB"), ("1.", "1"), ("", None)])
+@pytest.mark.parametrize(
+    ("one", "other"), [("1.10", "1.1"), ("1.10", 1.1), ("1 MB", "1 MiB"), (True, 1), ("x", "X"), ("4k", "4 KiB"), ("1.", "1"), ("", None)]
+)
 def test_different_meanings_have_two(one: Json, other: Json) -> None:
     assert digest({"v": one}) != digest({"v": other})
 
@@ -311,11 +314,12 @@ def test_key_order_never_matters_and_canonical_is_idempotent(value: dict[str, Js
 
 
 def test_leaves_are_scalars_with_their_paths() -> None:
-    value: Json = {"a": {"b": [1, {"c": "x"}], "empty": {}}, "d": None, "none": []}
-    assert dict(leaves(value)) == {"a.b[0]": 1, "a.b[1].c": "x", "a.empty": {}, "d": None, "none": []}
+    value: Json = {"a": {"b": [1, {"c": "x"}], "empty": {}}, "d": None, "none": [], "list": [1, 2]}
+    assert dict(leaves(value)) == {"a.b[0]": 1, "a.b[1].c": "x", "a.empty": {}, "d": None, "none": [], "list": [1, 2]}
 
 
-AXES = st.dictionaries(st.sampled_from(["p", "q", "r"]), st.lists(st.integers(0, 9) | st.sampled_from(["x", "y"]), min_size=1, max_size=4, unique=True))
+VALUES = st.integers(0, 9) | st.sampled_from(["x", "y"])
+AXES = st.dictionaries(st.sampled_from(["p", "q", "r"]), st.lists(VALUES, min_size=1, max_size=4, unique=True))
 
 
 @settings(max_examples=50)

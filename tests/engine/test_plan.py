@@ -208,7 +208,8 @@ def step(action: str, **arguments: str) -> Step:
 
 @pytest.mark.parametrize(("per", "times"), [("run", 1), ("session", 10)])
 def test_lifecycle_steps_count_once_or_every_session(per: str, times: int) -> None:
-    steps = Lifecycle(bootstrap=(step("chart"), step("wait", seconds="1 min")), ready=(step("wait", seconds="${var:x}"),), destroy=(step("run"),), per=per)
+    bootstrap, ready = (step("chart"), step("wait", seconds="1 min")), (step("wait", seconds="${var:x}"),)
+    steps = Lifecycle(bootstrap=bootstrap, ready=ready, destroy=(step("run"),), per=per)
     plain = planned(spec(compare=False)).estimate_s
     made = planned(spec(targets=[target("a", components=(Component(name="c", lifecycle=steps),)), target("b")], compare=False))
     assert made.estimate_s - plain == pytest.approx(times * (5 + 60 + 5 + 5))
@@ -224,7 +225,7 @@ def price(amount: float, currency: str = "USD") -> Price:
 
 
 def test_the_price_is_hours_times_the_price_of_an_hour() -> None:
-    made = planned(spec(targets=[target("a", price=price(2.0)), target("b")], workloads=[workload(parameters={"seconds": 3600})], method=Method(seed=0)))
+    made = planned(spec(targets=[target("a", price=price(2.0)), target("b")], workloads=[workload(parameters={"seconds": 3600})]))
     assert made.price is not None
     assert made.price["a"].amount == pytest.approx(made.estimate_s / 3600 * 2.0)
     assert str(made.price["a"]).endswith("USD (as of 2023-03-20, https://example.org/prices)")

@@ -1,0 +1,107 @@
+"""The meanings of a spec as leaves by path, each with what it is about, so that two specs can be held against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from enum import StrEnum
+
+from . import codec, identity, matrix
+from .spec import Comparison, Experiment, Json, Method, ReportOptions, Spec, Target, WorkloadSpec
+
+
+class Subject(StrEnum):
+    """What a meaning is about, from what decides results to what only describes them."""
+
+    ENVIRONMENT = "environment"
+    WORKLOAD = "workload"
+    METHOD = "method"
+    JUDGEMENT = "judgement"
+    REPORT = "report"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meaning:
+    """One value with its subject and area (``cni``, ``machine``, ``gates``)."""
+
+    subject: Subject
+    area: str
+    value: Json
+
+
+Meanings = Iterator[tuple[str, Meaning]]
+
+
+def of_spec(spec: Spec) -> Meanings:
+    """Every leaf of what ``spec`` means; a path that comes twice holds the same value, the later spelling being the reader's."""
+    for name, value in (("name", spec.name), ("title", spec.title), ("description", spec.description or None), ("labels", spec.labels)):
+        yield from _leaves(name, Subject.REPORT, name, value)
+    for target in spec.targets:
+        yield from _of_target(target)
+    for workload in spec.workloads:
+        yield from _of_workload(workload)
+    yield from _leaves("method", Subject.METHOD, "method", _with_defaults(spec.method))
+    yield from _leaves("compare", Subject.JUDGEMENT, "compare", _with_defaults(spec.compare) if spec.compare else None)
+    yield from _leaves("report", Subject.REPORT, "report", _with_defaults(spec.report))
+
+
+def _with_defaults(section: Method | Comparison | ReportOptions) -> dict[str, Json]:
+    """Every field: a reader wants to see "10 to 30", not that 30 was added to a section that did not say 10."""
+    return {field.name: codec.encode(getattr(section, field.name)) for field in fields(section)}
+
+
+def of_experiment(spec: Spec, experiment: Experiment) -> Meanings:
+    """Every leaf of what decides the result of ``experiment``: the parts of its id."""
+    meaning = identity.meaning(spec.target(experiment.target), experiment, identity.machine_override(spec, experiment))
+    for section in ("claims", "runners", "components", "storage", "cpus"):
+        yield from _leaves("" if section == "claims" else section, Subject.ENVIRONMENT, None, meaning.pop(section))
+    for section, value in meaning.items():
+        yield from _leaves(section, Subject.WORKLOAD, section, value)
+
+
+def _of_target(target: Target) -> Meanings:
+    at = f"targets.{target.name}"
+    yield from _leaves(f"{at}.title", Subject.REPORT, "title", target.title)
+    yield from _leaves(f"{at}.description", Subject.REPORT, "description", target.document.get("description"))
+    for name, value in target.claims.items():
+        if name != "net.mtu" or value != target.claims.get("cni.mtu"):  # one claim under two names
+            yield from _leaves(f"{at}.{name}", Subject.ENVIRONMENT, _area(name), value)
+    yield from _leaves(f"{at}.storage", Subject.ENVIRONMENT, "storage", target.storage)
+    for role, site in target.sites.items():
+        yield from _leaves(f"{at}.sites.{role}", Subject.ENVIRONMENT, "site", {"kind": site.runner, **site.options})
+    yield from _leaves(f"{at}.cpus", Subject.ENVIRONMENT, "cpus", target.cpus)
+    yield from _leaves(f"{at}.lifecycle", Subject.ENVIRONMENT, "lifecycle", codec.encode(target.lifecycle))
+    for component in target.components:
+        yield from _leaves(f"{at}.components.{component.name}", Subject.ENVIRONMENT, "component", codec.encode(component))
+    for limit in target.limits:
+        of = f"({limit.applies_to})" if limit.applies_to else ""
+        yield from _leaves(f"{at}.limits.{limit.metric}{of}", Subject.JUDGEMENT, "limit", codec.encode(limit))
+    yield from _leaves(f"{at}.price", Subject.JUDGEMENT, "price", codec.encode(target.price) if target.price else None)
+
+
+_APART = ("name", "title", "primary", "matrix", "zip")
+
+
+def _of_workload(workload: WorkloadSpec) -> Meanings:
+    at = f"workloads.{workload.name}"
+    yield from _leaves(f"{at}.title", Subject.REPORT, "title", workload.title)
+    yield from _leaves(f"{at}.primary", Subject.JUDGEMENT, "primary", workload.primary)
+    for section, value in codec.encode(workload).items():
+        if section not in _APART:
+            yield from _leaves(f"{at}.{section}", Subject.WORKLOAD, section, value)
+    for section, axes in (("matrix", workload.matrix), ("zip", workload.zip)):
+        for axis, values in axes:
+            yield from _leaves(f"{at}.{section}.{axis}", Subject.WORKLOAD, section, {matrix.label(value): value for value in values})
+
+
+def _leaves(path: str, subject: Subject, area: str | None, value: Json) -> Meanings:
+    """The leaves at and below ``path``; None and an empty value mean that there is nothing."""
+    for name, leaf in identity.leaves(value, path):
+        if leaf is not None and (isinstance(leaf, str | bool | int | float) or leaf):
+            yield name, Meaning(subject=subject, area=area or _area(name), value=leaf)
+
+
+def _area(path: str) -> str:
+    """The first word of a claim's name, without its node group: ``cni`` of ``cni.version``."""
+    return path.rpartition("/")[2].partition(".")[0]
+
