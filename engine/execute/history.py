@@ -13,6 +13,17 @@ from .slots import Slot
 from .trial import FINISHED, LOST, STARTED, Intent
 
 
+EXTENDED = "plan.extended"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Extension:
+    """Sessions that a two-stage run adds to its plan: up to session ``sessions``, with trial numbers from ``first_sequence``."""
+
+    sessions: int
+    first_sequence: int
+
+
 class History:
     """The state a run goes on from. It is empty for a new run."""
 
@@ -20,6 +31,7 @@ class History:
         self.started = bool(records)
         self.trials: dict[int, Trial] = {}
         self.intents: dict[int, Intent] = {}
+        self.extension: Extension | None = None
         self._attempts: Counter[int] = Counter()
         self._allocations: Counter[tuple[int, str]] = Counter()
         self._last = 0
@@ -38,6 +50,8 @@ class History:
             self._last = max(self._last, trial.sequence)
         elif record.type == LOST:
             self.intents.pop(record.data["sequence"], None)
+        elif record.type == EXTENDED:
+            self.extension = decode(Extension, record.data)
         elif record.type == "allocation.started":
             self._allocations[record.data["session"], record.data["experiment_id"]] += 1
 
@@ -48,6 +62,11 @@ class History:
     def reserve(self, last: int) -> None:
         """Numbers up to ``last`` belong to planned slots."""
         self._last = max(self._last, last)
+
+    def extend(self, sessions: int) -> Extension:
+        """Decide the second stage; its trial numbers follow all that were given out."""
+        self.extension = Extension(sessions=sessions, first_sequence=self._last + 1)
+        return self.extension
 
     def additional(self, slot: Slot, *, replaces: int | None = None) -> Slot:
         """A slot beyond the plan, like ``slot`` but with a number of its own."""

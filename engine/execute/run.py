@@ -10,16 +10,17 @@ from dataclasses import dataclass
 from ..errors import BenchspecError, GateFailed, RunFailed, StorageError, TransportLost, Unsupported
 from ..gates import describe
 from ..journal import Journal
-from ..plan import Plan
+from ..plan import Plan, arrange_session
 from ..ports import Problem, Runner, Session, Workload
 from ..results import Finding, FindingLevel, Trial, TrialKind, TrialStatus
 from ..rundir import RunDirectory
 from ..spec import Experiment, Spec
 from .events import Event, Observer
-from .history import History
+from .history import EXTENDED, History
 from .interrupts import Interrupts
 from .observe import Observatory
 from .places import Place
+from .precision import sessions_wanted
 from .slots import Round, Slot, number_slots
 from .trial import LOST, TrialBench
 
@@ -126,14 +127,37 @@ class Run:
         self._skipped = observatory.find_tools(self._plan.experiments, self._workloads, install=self._options.install_tools)
         before = observatory.observe("before")
         observatory.check_claims(before, allow_drift=self._options.allow_drift)
-        rounds = number_slots(self._plan)
-        total = sum(len(r.slots) for r in rounds if r.planned.experiment_id not in self._skipped)
+        rounds = number_slots(self._plan.order)
         self._history.reserve(max((s.sequence for r in rounds for s in r.slots), default=0))
-        self._announce(total)
-        for round_ in rounds:
-            if round_.planned.experiment_id not in self._skipped:
-                self._carry_out(round_)
+        self._carry_out_all(rounds)
+        self._carry_out_all(self._second_stage())
         observatory.compare(before, observatory.observe("after"))
+
+    def _carry_out_all(self, rounds: Sequence[Round]) -> None:
+        wanted = [round_ for round_ in rounds if round_.planned.experiment_id not in self._skipped]
+        if wanted:
+            self._announce(sum(len(round_.slots) for round_ in wanted))
+        for round_ in wanted:
+            self._carry_out(round_)
+
+    def _second_stage(self) -> tuple[Round, ...]:
+        """The rounds that the wished precision adds; decided once, after the planned ones, and journalled."""
+        if self._spec.method.precision is None:
+            return ()
+        if self._history.extension is None:
+            wanted = sessions_wanted(self._spec, self._plan, tuple(self._history.trials.values()), self._workloads)
+            self._journal.append(EXTENDED, self._history.extend(wanted))
+        return self._extended_rounds()
+
+    def _extended_rounds(self) -> tuple[Round, ...]:
+        extension, method = self._history.extension, self._plan.method
+        if extension is None:
+            return ()
+        added = range(method.sessions + 1, extension.sessions + 1)
+        order = [allocation for session in added for allocation in arrange_session(self._plan.experiments, method, session)]
+        rounds = number_slots(order, extension.first_sequence)
+        self._history.reserve(max((s.sequence for r in rounds for s in r.slots), default=0))
+        return rounds
 
     def _announce(self, total: int) -> None:
         done = len(self._history.trials)
@@ -172,7 +196,7 @@ class Run:
 
     def _recover_trials(self) -> None:
         """Record trials whose raw bytes or detached jobs outlived their record."""
-        planned = {slot.sequence: slot for round_ in number_slots(self._plan) for slot in round_.slots}
+        planned = {slot.sequence: slot for round_ in (*number_slots(self._plan.order), *self._extended_rounds()) for slot in round_.slots}
         started = {slot.sequence: slot for slot in self._history.unfinished()}
         for slot in (slot for sequence, slot in sorted((planned | started).items()) if sequence not in self._history.trials):
             experiment = self._experiments[slot.experiment_id]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..plan import Plan, PlannedAllocation
+from ..plan import PlannedAllocation
 from ..results import TrialKind
 
 
@@ -28,11 +29,11 @@ class Round:
     slots: tuple[Slot, ...]
 
 
-def number_slots(plan: Plan) -> tuple[Round, ...]:
-    """All rounds of ``plan``; sequences count from 1 in plan order."""
+def number_slots(order: Sequence[PlannedAllocation], first: int = 1) -> tuple[Round, ...]:
+    """All rounds of ``order``; sequences count from ``first`` in that order."""
     rounds = []
-    sequence = 0
-    for planned in plan.order:
+    sequence = first - 1
+    for planned in order:
         kinds = [(TrialKind.WARMUP, i) for i in range(1, planned.warmups + 1)] + [(TrialKind.MEASURED, i) for i in range(1, planned.trials + 1)]
         slots = []
         for kind, index in kinds:
