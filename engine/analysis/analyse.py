@@ -14,7 +14,9 @@ from .cells import CellTable, Numbers, build_cells, number_crunch
 from .compare import holm
 from .contrasts import Alignment, Estimate, align, estimate, ratio_without_outliers
 from .evidence import Evidence, mismatch
+from .findings import findings_of
 from .model import Analysis, Cell, Contrast, Interval, Verdict
+from .physics import check_physics
 from .series import Observed, collect
 from .verdicts import Side, bound_word, decide, settling_sessions, void_verdict
 
@@ -37,7 +39,7 @@ def analyse(run: RunData, metrics: Mapping[str, Sequence[Metric]]) -> Analysis:
     contrasts: tuple[Contrast, ...] = ()
     if compare is not None:
         contrasts = _Comparer(run, compare, observed, numbers, table, evidence, first_stage).contrasts()
-    return Analysis(
+    analysis = Analysis(
         cells=table.cells,
         contrasts=contrasts,
         family=sum(1 for contrast in contrasts if contrast.p_holm is not None),
@@ -45,6 +47,7 @@ def analyse(run: RunData, metrics: Mapping[str, Sequence[Metric]]) -> Analysis:
         equivalence=None if compare is None else compare.equivalence,
         baseline=None if compare is None else compare.baseline,
     )
+    return replace(analysis, findings=(*check_physics(run, observed, evidence), *findings_of(run, analysis)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ class Numbers:
 def number_crunch(observed: Observed, confidence: float, first_stage: int | None) -> Numbers:
     """Fold, describe and flag all series of a run."""
     columns, metrics = observed.columns, [key.metric for key in observed.keys]
-    valid = _only(columns, columns.valid)
+    valid = columns.only(columns.valid)
     described = prepare(fold(valid, len(metrics)), metrics)
     summaries = describe(described, confidence, first_stage, modes_of(valid, len(metrics)))
     with_invalid = _centres_with_invalid(columns, metrics)
@@ -39,10 +39,6 @@ def number_crunch(observed: Observed, confidence: float, first_stage: int | None
         if number in summaries:
             summaries[number] = replace(summaries[number], centre_with_invalid=centre)
     return Numbers(described.table, described, summaries, with_invalid)
-
-
-def _only(columns: Columns, chosen: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Columns:
-    return Columns(columns.series[chosen], columns.session[chosen], columns.value[chosen], columns.valid[chosen])
 
 
 def _centres_with_invalid(columns: Columns, metrics: Sequence[Metric]) -> dict[int, float]:

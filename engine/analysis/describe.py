@@ -123,12 +123,13 @@ class _Batch:
         trimmed = self._back(np.ma.masked_array(self.x, unusual).mean(axis=1).filled(np.nan))
         median_low, median_high = self._median_interval()
         flags = self._flags(cov, unusual, modes)
+        trials, median_method = self.trials.sum(axis=1).tolist(), self._median_method()
         for i in range(len(self.numbers)):
             outliers = tuple(self.sessions[i][unusual[i]].tolist()) if unusual[i].any() else ()
             yield Summary(
                 sessions=tuple(self.sessions[i].tolist()),
                 values=tuple(self.values[i].tolist()),
-                trials=int(self.trials[i].sum()),
+                trials=trials[i],
                 centre=float(centre[i]),
                 mean=float(mean[i]),
                 median=float(median[i]),
@@ -139,7 +140,7 @@ class _Batch:
                 q1=float(q1[i]),
                 q3=float(q3[i]),
                 interval=self._as_interval(i, low[i], high[i], self._method(i)),
-                median_interval=self._as_interval(i, median_low[i], median_high[i], self._median_method()),
+                median_interval=self._as_interval(i, median_low[i], median_high[i], median_method),
                 variance_between=_known(between[i]),
                 variance_within=_known(within[i]),
                 outliers=outliers,

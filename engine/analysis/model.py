@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from ..results import Metric
+from ..results import Finding, Metric
 from ..spec import Limit
 
 
@@ -163,7 +163,10 @@ class Contrast:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Analysis:
-    """All cells and contrasts of a run. ``family`` is how many primary verdicts were Holm-adjusted together."""
+    """All cells and contrasts of a run. ``family`` is how many primary verdicts were Holm-adjusted together.
+
+    ``findings`` are what the numbers themselves give away: broken arithmetic (F35x), limits (F4xx), noise and order (F5xx).
+    """
 
     cells: tuple[Cell, ...]
     contrasts: tuple[Contrast, ...]
@@ -171,3 +174,4 @@ class Analysis:
     confidence: float
     equivalence: float | None
     baseline: str | None
+    findings: tuple[Finding, ...] = ()

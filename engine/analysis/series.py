@@ -31,12 +31,17 @@ class SeriesKey:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """One row per measurement of a measured trial: index of its series, session, value, whether its trial was valid."""
+    """One row per measurement of a measured trial: index of its series, the trial's sequence number and session, value, whether it was valid."""
 
     series: Integers
+    trial: Integers
     session: Integers
     value: Floats
     valid: NDArray[np.bool_]
+
+    def only(self, chosen: NDArray[np.bool_]) -> Columns:
+        """The chosen rows."""
+        return Columns(self.series[chosen], self.trial[chosen], self.session[chosen], self.value[chosen], self.valid[chosen])
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +101,7 @@ class _Grouping:
         self._layouts: dict[str, tuple[list[tuple[str, str, Mapping[str, str]]], list[int]]] = {}
         self._series: list[int] = []
         self._values: list[float] = []
-        self._trials: list[tuple[int, int, bool]] = []
+        self._trials: list[tuple[int, int, int, bool]] = []
 
     def add(self, trial: Trial) -> None:
         layout = [(m.metric, m.unit, m.labels) for m in trial.measurements]
@@ -106,15 +111,15 @@ class _Grouping:
             self._layouts[trial.experiment_id] = known
         self._series.extend(known[1])
         self._values.extend([m.value for m in trial.measurements])
-        self._trials.append((len(layout), trial.session, trial.status is TrialStatus.VALID))
+        self._trials.append((len(layout), trial.sequence, trial.session, trial.status is TrialStatus.VALID))
 
     def columns(self) -> Columns:
         """The rows that belong to a series and are finite numbers."""
-        trials = np.array(self._trials, dtype=np.int64).reshape(-1, 3)
+        trials = np.array(self._trials, dtype=np.int64).reshape(-1, 4)
         series, value = np.array(self._series, dtype=np.int64), np.array(self._values, dtype=np.float64)
-        session, valid = np.repeat(trials[:, 1], trials[:, 0]), np.repeat(trials[:, 2].astype(np.bool_), trials[:, 0])
-        kept = (series >= 0) & np.isfinite(value)
-        return Columns(series[kept], session[kept], value[kept], valid[kept])
+        sequence, session, valid = (np.repeat(trials[:, i], trials[:, 0]) for i in (1, 2, 3))
+        columns = Columns(series, sequence, session, value, valid.astype(np.bool_))
+        return columns.only((series >= 0) & np.isfinite(value))
 
     def _number(self, experiment_id: str, measurement: Measurement) -> int:
         """The number of the measurement's series; -1 for a gate input that is no metric."""

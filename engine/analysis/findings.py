@@ -1,0 +1,134 @@
+"""Findings that the analysis itself gives: limits (F4xx), noise and order (F5xx). They accompany numbers and never change them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ..results import Finding, FindingLevel, RunData, Trial, TrialKind
+from ..spec import Order
+from .model import Analysis, Cell, Contrast, LimitCheck, LimitState
+
+FLAG_CODES: Mapping[str, str] = {
+    "noisy": "F501",
+    "outliers": "F502",
+    "two modes": "F503",
+    "drift": "F504",
+    "autocorrelated": "F505",
+    "no spread": "F506",
+    "one allocation": "F507",
+    "arithmetic mean": "F508",
+}
+"""Finding code of each flag of a summary, by the words before its colon."""
+
+LIMIT_CODES: Mapping[LimitState, str] = {LimitState.BOUND: "F401", LimitState.CREDIT: "F402", LimitState.EXCEEDS: "F403"}
+NOTICEABLE_STEAL = 0.01
+_NOTES = frozenset({"outliers", "autocorrelated", "one allocation", "arithmetic mean", "no spread"})
+_CAUSES = {
+    "storage": "a cache in the path, a larger disk class than documented, or a limit that is a guarantee and not a cap",
+    "network": "both ends on one node, a larger machine type, a burst allowance, or a limit that is a guarantee and not a cap",
+}
+
+
+def findings_of(run: RunData, analysis: Analysis) -> tuple[Finding, ...]:
+    """All findings on the summaries and contrasts of ``analysis``, in the order of its cells, then its contrasts."""
+    steal = _StealBySession(run.trials) if any(cell.summary and cell.summary.outliers for cell in analysis.cells if cell.primary) else None
+    found: list[Finding] = list(_order_findings(run, analysis))
+    for cell in analysis.cells:
+        found.extend(_limit_finding(cell, check) for check in cell.limits if check.state in LIMIT_CODES)
+        if cell.primary:
+            found.extend(_flag_findings(cell, steal))
+    found.extend(_ambiguous_primaries(run, analysis))
+    for contrast in analysis.contrasts:
+        found.extend(_contrast_findings(contrast))
+    return tuple(found)
+
+
+def _order_findings(run: RunData, analysis: Analysis) -> Iterator[Finding]:
+    if run.spec.method.order is Order.SEQUENTIAL and analysis.contrasts:
+        yield Finding(
+            code="F510",
+            level=FindingLevel.WARNING,
+            message="order confounded: the targets were measured one after the other, so a drift of the environment looks like a difference",
+        )
+
+
+def _limit_finding(cell: Cell, check: LimitCheck) -> Finding:
+    limit = check.limit
+    on = f" of the {limit.applies_to}" if limit.applies_to else ""
+    message = (
+        f"{cell.cell} on {cell.target}: {cell.series} is {check.state.value}: {check.share_of_documented:.1%} of the documented {limit.metric}{on}, "
+        f"{check.share_of_attainable:.1%} of what is attainable ({check.efficiency_basis}; {limit.source}, {limit.as_of})"
+    )
+    exceeds = check.state is LimitState.EXCEEDS
+    if exceeds:
+        message += f"; possible causes: {_CAUSES.get(limit.metric.partition('.')[0], 'a limit that is a guarantee and not a cap')}"
+    return _of_cell(LIMIT_CODES[check.state], FindingLevel.WARNING if exceeds else FindingLevel.NOTE, cell, message)
+
+
+def _flag_findings(cell: Cell, steal: _StealBySession | None) -> Iterator[Finding]:
+    summary = cell.summary
+    if summary is None:
+        return
+    for flag in summary.flags:
+        word = flag.partition(":")[0]
+        text = flag
+        if word == "outliers":
+            text += f"; without these sessions {summary.centre_without_outliers:.6g} instead of {summary.centre:.6g} {cell.metric.unit}"
+            text += steal.cause(cell.experiment_id, summary.outliers) if steal else ""
+        level = FindingLevel.NOTE if word in _NOTES else FindingLevel.WARNING
+        yield _of_cell(FLAG_CODES[word], level, cell, f"{cell.cell} on {cell.target}: {cell.series}: {text}")
+    if summary.centre_with_invalid is not None:
+        message = f"{cell.cell} on {cell.target}: {cell.series}: {_invalid_count(cell)} trials are invalid and left out; "
+        message += f"with them {summary.centre_with_invalid:.6g} instead of {summary.centre:.6g} {cell.metric.unit}"
+        yield _of_cell("F512", FindingLevel.WARNING, cell, message)
+
+
+def _invalid_count(cell: Cell) -> str:
+    measured = sum(cell.counts.values())
+    return f"{measured - cell.counts.get('valid', 0)} of {measured}"
+
+
+def _ambiguous_primaries(run: RunData, analysis: Analysis) -> Iterator[Finding]:
+    settled = {cell.experiment_id for cell in analysis.cells if cell.primary}
+    for experiment in run.experiments:
+        if experiment.primary and experiment.id not in settled:
+            message = f"{experiment.cell} on {experiment.target}: several series are called {experiment.primary}, so none carries a verdict"
+            yield Finding(
+                code="F513",
+                level=FindingLevel.WARNING,
+                message=f"{message}; name one with its labels under `primary`",
+                target=experiment.target,
+                experiment_id=experiment.id,
+            )
+
+
+def _contrast_findings(contrast: Contrast) -> Iterator[Finding]:
+    if contrast.primary and contrast.test_dependent:
+        yield Finding(
+            code="F511",
+            level=FindingLevel.WARNING,
+            message=f"{contrast.cell}, {contrast.target} against {contrast.baseline}: {contrast.series}: test-dependent: "
+            "the t test and the rank test disagree on whether there is a difference",
+            target=contrast.target,
+        )
+
+
+def _of_cell(code: str, level: FindingLevel, cell: Cell, message: str) -> Finding:
+    return Finding(code=code, level=level, message=message, target=cell.target, experiment_id=cell.experiment_id)
+
+
+class _StealBySession:
+    """The highest CPU steal that monitors saw in each session, as a candidate cause of outliers."""
+
+    def __init__(self, trials: Sequence[Trial]) -> None:
+        self._worst: dict[tuple[str, int], float] = {}
+        for trial in trials:
+            seen = [figures["cpu.steal"] for figures in trial.usage.values() if "cpu.steal" in figures]
+            if seen and trial.kind is TrialKind.MEASURED:
+                key = trial.experiment_id, trial.session
+                self._worst[key] = max(self._worst.get(key, 0.0), *seen)
+
+    def cause(self, experiment_id: str, sessions: Sequence[int]) -> str:
+        """A clause naming the steal in those sessions, where it was noticeable."""
+        worst = max((self._worst.get((experiment_id, session), 0.0) for session in sessions), default=0.0)
+        return f"; CPU steal reached {worst:.1%} there" if worst >= NOTICEABLE_STEAL else ""
