@@ -50,37 +50,82 @@ UNITS: dict[str, tuple[Dimension, float]] = {
 _QUANTITY = re.compile(r"^\s*(?P<number>[+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?P<unit>\S.*?)?\s*$", re.ASCII)
 
 
+class QuantityError(UnitError):
+    """A refused quantity in the parts of its message: what was found, what was expected and, where one is near, the spelling meant."""
+
+    def __init__(self, found: str, expected: str, hint: str = "") -> None:
+        self.found = found
+        self.expected = expected
+        self.hint = hint
+        super().__init__(f"found {found}, expected {expected}" + (f"; {hint}" if hint else ""))
+
+
+LONGEST_QUANTITY = 100
+
+
 def parse_quantity(text: str | int | float, dimension: Dimension) -> float:
     """Return ``text`` (such as ``"400 GiB"``) in the base unit of ``dimension``.
 
     A bare number is accepted for ratios only (0.02 is 2 %).
 
     Raises:
-        UnitError: no number, no unit, an unknown or ambiguous unit, or a unit of another dimension.
+        QuantityError: no number, no unit, an unknown or ambiguous unit, or a unit of another dimension.
     """
     if isinstance(text, bool):
-        raise UnitError(f"found {str(text).lower()}, expected {expectation(dimension)}")
+        raise QuantityError(str(text).lower(), expectation(dimension))
     if isinstance(text, int | float):
-        if dimension is Dimension.RATIO and math.isfinite(text):
-            return float(text)
-        raise UnitError(f"found {text} without a unit, expected {expectation(dimension)}")
-    match = _QUANTITY.match(text)
-    if match is None:
-        raise UnitError(f"found {text!r}, expected {expectation(dimension)}")
-    number, unit = float(match["number"].replace("_", "")), match["unit"]
+        return _bare_number(text, dimension)
+    number, unit = _split(text, expectation(dimension))
     if unit is None:
-        return parse_quantity(number, dimension)
+        return _bare_number(number, dimension)
     known = UNITS.get(unit)
     if known is None:
-        raise UnitError(f"found unknown unit {unit!r} in {text!r}, expected {expectation(dimension)}{_suggest(unit, dimension)}")
+        raise QuantityError(f"unknown unit {unit!r} in {text!r}", expectation(dimension), _suggest(unit, dimension))
     found, factor = known
     if found is not dimension:
-        raise UnitError(f"found {text!r} in {found.value}, expected {expectation(dimension)}{_suggest(unit, dimension)}")
-    value = number * factor
+        raise QuantityError(f"{text!r} in {found.value}", expectation(dimension), _suggest(unit, dimension))
+    return _finite(number * factor, text, expectation(dimension))
+
+
+def parse_any(text: str) -> tuple[float, Dimension]:
+    """Return ``text`` in the base unit of whatever dimension its unit has, and that dimension.
+
+    Raises:
+        QuantityError: no number, no unit, or an unknown or ambiguous unit.
+    """
+    number, unit = _split(text, ANY_EXPECTATION)
+    if unit is None:
+        raise QuantityError(f"{text!r} without a unit", ANY_EXPECTATION)
+    known = UNITS.get(unit)
+    if known is None:
+        hints = [hint for hint in (_suggest(unit, dimension) for dimension in Dimension) if hint]
+        raise QuantityError(f"unknown unit {unit!r} in {text!r}", ANY_EXPECTATION, hints[0] if hints else "")
+    return _finite(number * known[1], text, ANY_EXPECTATION), known[0]
+
+
+def _split(text: str, expected: str) -> tuple[float, str | None]:
+    """The number and the unit of ``text``. Long texts are refused unread: matching them could take quadratic time."""
+    match = _QUANTITY.match(text) if len(text) <= LONGEST_QUANTITY else None
+    if match is None:
+        raise QuantityError(repr(text) if len(text) <= LONGEST_QUANTITY else f"{text[:20]!r} and {len(text) - 20} more characters", expected)
+    return float(match["number"].replace("_", "")), match["unit"]
+
+
+def _bare_number(number: int | float, dimension: Dimension) -> float:
+    if dimension is Dimension.RATIO and -1e308 < number < 1e308:
+        return float(number)
+    shown = f"{number:g}" if isinstance(number, float) else str(number) if number.bit_length() < 256 else "a very large number"
+    raise QuantityError(f"{shown} without a unit" if dimension is not Dimension.RATIO else shown, expectation(dimension))
+
+
+def _finite(value: float, text: str, expected: str) -> float:
     if not math.isfinite(value):
-        raise UnitError(f"found {text!r}, which is not finite; expected {expectation(dimension)}")
+        raise QuantityError(f"{text!r}, which is not finite", expected)
     return value
 
+
+ANY_EXPECTATION = "a number with its unit such as '500 1/s', '60 MB/s' or '10 Gbit/s'"
+"""What :func:`parse_any` says it expects."""
 
 _EXAMPLES = {
     Dimension.TIME: "a time such as '60 s', '10 ms' or '5 min'",
@@ -112,7 +157,7 @@ _SPELLINGS = {
 
 def _suggest(unit: str, dimension: Dimension) -> str:
     candidates = [c for c in _SPELLINGS.get(unit.lower(), ()) if UNITS[c][0] is dimension]
-    return f"; did you mean {' or '.join(repr(c) for c in candidates)}?" if candidates else ""
+    return f"did you mean {' or '.join(repr(c) for c in candidates)}?" if candidates else ""
 
 
 _READABLE: dict[Dimension, tuple[tuple[float, str], ...]] = {

@@ -1,0 +1,126 @@
+"""The schemas of the spec language, its tools and its runners: read as package data, compiled once per process.
+
+The bytes a validator works with here are the bytes that ``benchspec schema`` prints. A plug-in's schema lies beside its module, as
+``NAME.schema.json``; it is read without importing the module, so validating never runs a stranger's code.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib import resources
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+from .acceptor import Accepts, UnknownKeyword, compile_schema
+from .diagnostics import Path as DocumentPath
+from .diagnostics import Problem, did_you_mean
+from .errors import UsageError
+
+BENCHMARK = "benchmark"
+SUFFIX = ".schema.json"
+ROOMS = ("workloads", "runners")
+_PACKAGE = f"{__package__.rpartition('.')[0]}.schemas"
+
+
+class SchemaCheck:
+    """One schema, ready to check values. ``document`` is the schema itself."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self.document = document
+        self._accepts: Accepts | None = None
+
+    def accepts(self, value: object) -> bool:
+        """Whether ``value`` satisfies the schema."""
+        if self._accepts is None:
+            try:
+                self._accepts = compile_schema(self.document)
+            except UnknownKeyword:
+                from .schema_problems import accepts
+
+                self._accepts = accepts(self.document)
+        return self._accepts(value)
+
+    def problems(self, value: object, path: DocumentPath = ()) -> tuple[Problem, ...]:
+        """Everything wrong with ``value``, which lies at ``path`` of its document; empty if it is accepted."""
+        if self.accepts(value):
+            return ()
+        from .schema_problems import problems
+
+        return problems(self.document, value, path)
+
+
+def read_schema_bytes(name: str = BENCHMARK) -> bytes:
+    """The bytes of the schema of ``benchmark``, a tool or a runner.
+
+    Raises:
+        UsageError: there is no schema of that name.
+    """
+    for room in ("", *ROOMS):
+        found = _find(room, name)
+        if found is not None:
+            return found
+    names = schema_names()
+    raise UsageError(f"there is no schema {name!r}", remedy=did_you_mean(name, names) or f"use one of {', '.join(names)}")
+
+
+def schema_names() -> tuple[str, ...]:
+    """Every name :func:`read_schema_bytes` knows: the language first, then tools, then runners."""
+    return (BENCHMARK, *known("workloads"), *known("runners"))
+
+
+@lru_cache(maxsize=1)
+def benchmark_schema() -> SchemaCheck:
+    """The schema of a whole spec."""
+    return SchemaCheck(json.loads(read_schema_bytes()))
+
+
+def workload_schema(tool: str) -> SchemaCheck | None:
+    """The schema of a tool's parameters; None if nobody brings that tool."""
+    return _check("workloads", tool)
+
+
+def runner_schema(kind: str) -> SchemaCheck | None:
+    """The schema of a runner's options; None if nobody brings that runner."""
+    return _check("runners", kind)
+
+
+@lru_cache(maxsize=256)
+def _check(room: str, name: str) -> SchemaCheck | None:
+    found = _find(room, name)
+    return None if found is None else SchemaCheck(json.loads(found))
+
+
+@lru_cache(maxsize=2)
+def known(room: str) -> tuple[str, ...]:
+    """The names with a schema in ``workloads`` or ``runners``, sorted; those of plug-ins too."""
+    shipped = (item.name.removesuffix(SUFFIX) for item in resources.files(_PACKAGE).joinpath(room).iterdir() if item.name.endswith(SUFFIX))
+    return tuple(sorted({*shipped, *(entry.name for entry in entry_points(group=f"benchspec.{room}"))}))
+
+
+def _find(room: str, name: str) -> bytes | None:
+    """The bytes of a schema of this package, else of an installed plug-in."""
+    if not name or not name.replace("-", "").replace("_", "").isalnum():
+        return None
+    file = resources.files(_PACKAGE).joinpath(room, f"{name}{SUFFIX}") if room else resources.files(_PACKAGE).joinpath(f"{name}{SUFFIX}")
+    if file.is_file():
+        return file.read_bytes()
+    entries = entry_points(group=f"benchspec.{room}", name=name) if room else ()
+    return next((data for data in map(_beside, entries) if data is not None), None)
+
+
+def _beside(entry: EntryPoint) -> bytes | None:
+    """The schema beside the module of ``entry``. Only the top-level package is looked up; nothing is imported."""
+    top, *rest = entry.module.split(".")
+    spec = importlib.util.find_spec(top)
+    if spec is None or spec.origin is None:
+        return None
+    folder = Path(spec.origin).parent
+    for place in (folder.joinpath(*rest), folder.joinpath(*rest[:-1])):
+        file = place / f"{entry.name}{SUFFIX}"
+        if file.is_file():
+            return file.read_bytes()
+    return None

@@ -1,0 +1,223 @@
+"""Why a value does not satisfy a schema, as coded problems. Slow and careful; only called for what the acceptor has refused.
+
+``jsonschema`` finds the errors; here each becomes what was found, what was expected and what was probably meant. Of alternatives
+(``anyOf``, ``oneOf``) only the branch that came furthest is explained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from typing import Any, TypeAlias
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+from jsonschema.validators import extend
+
+from .acceptor import QUANTITY, Accepts, check_quantity, repeated, search
+from .diagnostics import At, Path, Problem, alternatives, did_you_mean, escape, quote
+from .references import has_reference
+
+MOST_PROBLEMS = 500
+QUOTE_IT = "put it in quotes"
+"""The hint for a number or boolean where a text belongs; the loader adds how it was written."""
+
+_Explain: TypeAlias = "Callable[[ValidationError, Path], Iterator[Problem]]"
+
+
+def _check_pattern(validator: Any, pattern: str, instance: object, schema: object) -> Iterator[ValidationError]:
+    if isinstance(instance, str) and not search(pattern)(instance):
+        yield ValidationError("pattern")
+
+
+def _check_quantity(validator: Any, unit: str, instance: object, schema: object) -> Iterator[ValidationError]:
+    if check_quantity(instance, unit) is not None:
+        yield ValidationError("quantity")
+
+
+_Validator: Any = extend(Draft202012Validator, {"pattern": _check_pattern, QUANTITY: _check_quantity})
+
+
+def accepts(schema: Mapping[str, Any]) -> Accepts:
+    """Like :func:`benchspec.engine.acceptor.compile_schema`, for schemas with keywords that one does not know."""
+    validator = _Validator(schema)
+    return lambda value: bool(validator.is_valid(value))
+
+
+def problems(schema: Mapping[str, Any], value: object, path: Path) -> tuple[Problem, ...]:
+    """Everything that ``schema`` finds wrong with ``value``, which lies at ``path``, each thing once."""
+    errors = islice(_Validator(schema).iter_errors(value), MOST_PROBLEMS)
+    return tuple(dict.fromkeys(problem for error in errors for problem in _explain(error, path)))
+
+
+def _explain(error: ValidationError, base: Path) -> Iterator[Problem]:
+    path = (*base, *error.absolute_path)
+    if isinstance(error.instance, str) and has_reference(error.instance):
+        return  # what it stands for is known only when it runs
+    if error.validator != QUANTITY and _is_bad_quantity(error):
+        return
+    if "propertyNames" in error.absolute_schema_path:
+        yield _bad_name(error, path)
+    elif error.validator in ("anyOf", "oneOf") and error.context:
+        yield from _explain(max(error.context, key=lambda inner: len(inner.absolute_path)), base)
+    else:
+        yield from _EXPLAIN.get(str(error.validator), _other)(error, path)
+
+
+def _is_bad_quantity(error: ValidationError) -> bool:
+    schema = error.schema
+    return isinstance(schema, Mapping) and QUANTITY in schema and check_quantity(error.instance, schema[QUANTITY]) is not None
+
+
+def _schema(error: ValidationError) -> Mapping[str, Any]:
+    return error.schema if isinstance(error.schema, Mapping) else {}
+
+
+def _bad_name(error: ValidationError, path: Path) -> Problem:
+    name, schema = str(error.instance), _schema(error)
+    allowed = schema.get("enum", ())
+    expected = alternatives(allowed) if allowed else schema.get("x-expected", "another name")
+    code = "BS101" if allowed else "BS105"
+    hint = did_you_mean(name, allowed) or _name_hint(name, error.validator)
+    return Problem(code=code, path=(*path, name), found=f"the key {quote(name)}", expected=expected, hint=hint, at=At.KEY)
+
+
+def _name_hint(name: str, validator: object) -> str:
+    near = "".join(c if c.isalnum() else "-" for c in name.lower()).strip("-")
+    return f'did you mean "{near}"?' if validator == "pattern" and near.isascii() and near not in ("", name) and len(near) < 64 else ""
+
+
+def _unknown_keys(error: ValidationError, path: Path) -> Iterator[Problem]:
+    schema, instance = _schema(error), error.instance
+    known = list(schema.get("properties", {}))
+    for key in instance:
+        if key not in known and not any(search(pattern)(key) for pattern in schema.get("patternProperties", {})):
+            hint = did_you_mean(key, [name for name in known if name not in instance] or known) or did_you_mean(key, known)
+            yield Problem(code="BS101", path=(*path, key), found=f"the unknown key {quote(key)}", expected=alternatives(known), hint=hint, at=At.KEY)
+
+
+def _missing_keys(error: ValidationError, path: Path) -> Iterator[Problem]:
+    for name in error.validator_value:
+        if name not in error.instance:
+            yield _missing(name, path)
+
+
+def _missing_dependents(error: ValidationError, path: Path) -> Iterator[Problem]:
+    for key, names in error.validator_value.items():
+        for name in names if key in error.instance else ():
+            if name not in error.instance:
+                yield _missing(name, path, f" beside {quote(key)}")
+
+
+def _missing(name: str, path: Path, beside: str = "") -> Problem:
+    return Problem(code="BS102", path=path, found=f"no key {quote(name)}", expected=f"the key {quote(name)}{beside}", at=At.HOLDER)
+
+
+_TYPE_NAMES = {"string": "a text", "object": "a mapping", "array": "a list", "boolean": "true or false", "number": "a number", "integer": "a whole number"}
+
+
+def _wrong_type(error: ValidationError, path: Path) -> Iterator[Problem]:
+    wanted = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
+    expected = " or ".join(_TYPE_NAMES.get(name, name) for name in wanted)
+    example = next(iter(_schema(error).get("examples", ())), None)
+    if isinstance(example, str | int | float) and not isinstance(example, bool) and QUANTITY not in _schema(error):
+        expected += f" such as {quote(example)}"
+    hint = QUOTE_IT if "string" in wanted and isinstance(error.instance, int | float) else ""
+    yield Problem(code="BS103", path=path, found=_with_kind(error.instance), expected=expected, hint=hint)
+
+
+def _with_kind(value: object) -> str:
+    if isinstance(value, str):
+        return f"the text {quote(value)}"
+    return f"the number {quote(value)}" if isinstance(value, int | float) and not isinstance(value, bool) else quote(value)
+
+
+def _not_among(error: ValidationError, path: Path) -> Iterator[Problem]:
+    allowed = [error.validator_value] if error.validator == "const" else error.validator_value
+    texts = [item for item in allowed if isinstance(item, str)]
+    expected = alternatives([item if isinstance(item, str) else quote(item) for item in allowed])
+    if isinstance(error.instance, int | float) and not isinstance(error.instance, bool) and str(error.instance) in texts:
+        yield Problem(code="BS103", path=path, found=_with_kind(error.instance), expected="a text", hint=QUOTE_IT)
+    else:
+        yield Problem(code="BS104", path=path, found=quote(error.instance), expected=expected, hint=did_you_mean(error.instance, texts))
+
+
+def _no_match(error: ValidationError, path: Path) -> Iterator[Problem]:
+    expected = _schema(error).get("x-expected") or f"text that matches {escape(str(error.validator_value), 120)}"
+    yield Problem(code="BS105", path=path, found=quote(error.instance), expected=expected)
+
+
+_RANGES = {
+    "minimum": "at least {}",
+    "maximum": "at most {}",
+    "exclusiveMinimum": "more than {}",
+    "exclusiveMaximum": "less than {}",
+    "multipleOf": "a multiple of {}",
+    "minLength": "a text of at least {} characters",
+    "maxLength": "a text of at most {} characters",
+    "minItems": "at least {} items",
+    "maxItems": "at most {} items",
+    "minProperties": "at least {} keys",
+    "maxProperties": "at most {} keys",
+}
+
+
+def _out_of_range(error: ValidationError, path: Path) -> Iterator[Problem]:
+    expected = _RANGES[str(error.validator)].format(error.validator_value)
+    found = f"a text of {len(error.instance)} characters" if isinstance(error.instance, str) else quote(error.instance)
+    yield Problem(code="BS106", path=path, found=found, expected=expected.replace("least 1 items", "least 1 item").replace("least 1 keys", "least 1 key"))
+
+
+def _not_unique(error: ValidationError, path: Path) -> Iterator[Problem]:
+    twice = ", ".join(quote(item) for item in repeated(error.instance)[:3])
+    yield Problem(code="BS106", path=path, found=f"{twice} more than once", expected="every item once")
+
+
+def _bad_quantity(error: ValidationError, path: Path) -> Iterator[Problem]:
+    why = check_quantity(error.instance, error.validator_value)
+    if why is not None:
+        yield Problem(code="BS110", path=path, found=escape(why.found, 160), expected=why.expected, hint=escape(why.hint))
+
+
+def _forbidden(error: ValidationError, path: Path) -> Iterator[Problem]:
+    """``not: {required: [...]}``, alone or in ``anyOf``, forbids keys beside what the schema's condition asks for."""
+    parts = error.validator_value.get("anyOf", [error.validator_value]) if isinstance(error.validator_value, Mapping) else []
+    instance = error.instance if isinstance(error.instance, Mapping) else {}
+    named = [name for part in parts if isinstance(part, Mapping) for name in part.get("required", ()) if name in instance]
+    for name in named:
+        yield Problem(code="BS109", path=(*path, name), found=f"the key {quote(name)}", expected=_why(error), at=At.KEY)
+    if not named:
+        yield Problem(code="BS109", path=path, found=quote(error.instance), expected=_why(error))
+
+
+def _why(error: ValidationError) -> str:
+    schema = _schema(error)
+    said: str = schema.get("x-expected") or schema.get("description") or "it to be left out beside the other values given here"
+    return escape(said, 200)
+
+
+def _nothing_allowed(error: ValidationError, path: Path) -> Iterator[Problem]:
+    name = quote(str(path[-1])) if path else "a value"
+    yield Problem(code="BS109", path=path, found=f"the key {name}", expected="it to be left out beside the other values given here", at=At.KEY)
+
+
+def _other(error: ValidationError, path: Path) -> Iterator[Problem]:
+    if error.validator is None:
+        yield from _nothing_allowed(error, path)
+    else:
+        yield Problem(code="BS109", path=path, found=quote(error.instance), expected=f"what the schema's {escape(str(error.validator))} asks for")
+
+
+_EXPLAIN: dict[str, _Explain] = {
+    "additionalProperties": _unknown_keys,
+    "required": _missing_keys,
+    "dependentRequired": _missing_dependents,
+    "type": _wrong_type,
+    "enum": _not_among,
+    "const": _not_among,
+    "pattern": _no_match,
+    "uniqueItems": _not_unique,
+    QUANTITY: _bad_quantity,
+    "not": _forbidden,
+    **dict.fromkeys(_RANGES, _out_of_range),
+}
