@@ -1,0 +1,102 @@
+"""Which figures a page gets, and what each is drawn from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ..engine.analysis.model import Cell, Contrast
+from .figures import Figure, Group, Plotted, RatioRow, Reference, draw_bars, draw_boxes, draw_distribution, draw_ratios, draw_sessions
+from .numbers import Scale, scale_column
+from .sentences import shown_percent, tone_of, verdict_words
+from .values import title_of
+
+
+def draw_workload(
+    anchor: str, title: str, kinds: Sequence[str], cells: Sequence[Cell], contrasts: Sequence[Contrast], titles: Mapping[str, str], margin: float | None
+) -> tuple[Figure, ...]:
+    """Figures over all cells of a workload: bars per metric (when asked for, or when nothing is compared) and the ratios."""
+    figures: list[Figure] = []
+    if cells and ("bar" in kinds or not contrasts):
+        figures += _bars(anchor, title, cells, titles)
+    if "interval" in kinds and contrasts and margin is not None:
+        figures += _ratios(anchor, title, contrasts, titles, margin)
+    return tuple(figures)
+
+
+def draw_cell(anchor: str, name: str, kinds: Sequence[str], cells: Sequence[Cell], titles: Mapping[str, str], scale: Scale) -> tuple[Figure, ...]:
+    """Figures of one cell's primary metric. Nothing is drawn when no target has a value."""
+    if not any(cell.summary for cell in cells):
+        return ()
+    rows, reference = [_plotted(cell, titles) for cell in cells], _reference(cells)
+    title = f"{title_of(cells[0].metric)}, {name}"
+    figures = []
+    if "box" in kinds:
+        figures.append(draw_boxes(f"{anchor}-box", title, rows, scale, reference))
+    if "series" in kinds:
+        figures.append(draw_sessions(f"{anchor}-series", title, rows, scale, reference))
+    if "ecdf" in kinds:
+        figures.append(draw_distribution(f"{anchor}-ecdf", title, rows, scale))
+    return tuple(figures)
+
+
+def _bars(anchor: str, title: str, cells: Sequence[Cell], titles: Mapping[str, str]) -> Iterator[Figure]:
+    """One figure per metric and unit: cells are groups, targets are bars."""
+    for number, (metric, unit) in enumerate(dict.fromkeys((cell.metric.name, cell.metric.unit) for cell in cells)):
+        chosen = [cell for cell in cells if (cell.metric.name, cell.metric.unit) == (metric, unit)]
+        names = list(dict.fromkeys(cell.cell for cell in chosen))
+        groups = [
+            Group(label=name if len(names) > 1 else "", rows=tuple(_plotted(cell, titles) for cell in _in_order(chosen, name, titles))) for name in names
+        ]
+        scale = scale_column([cell.summary.centre for cell in chosen if cell.summary], unit)
+        figure_name = f"{anchor}-bar" if number == 0 else f"{anchor}-bar-{number + 1}"
+        yield draw_bars(figure_name, f"{title}: {title_of(chosen[0].metric)}", groups, scale, _reference(chosen))
+
+
+def _in_order(cells: Sequence[Cell], name: str, titles: Mapping[str, str]) -> list[Cell]:
+    order = list(titles)
+    return sorted((c for c in cells if c.cell == name), key=lambda c: order.index(c.target) if c.target in order else len(order))
+
+
+def _ratios(anchor: str, title: str, contrasts: Sequence[Contrast], titles: Mapping[str, str], margin: float) -> Iterator[Figure]:
+    """One figure per baseline (there is one unless a page joins runs)."""
+    for baseline in dict.fromkeys(c.baseline for c in contrasts):
+        chosen = [c for c in contrasts if c.baseline == baseline]
+        targets, cells = {c.target for c in chosen}, {c.cell for c in chosen}
+        rows = [
+            RatioRow(label=_ratio_label(c, titles, len(targets), len(cells)), percent=shown_percent(c), words=verdict_words(c), tone=tone_of(c))
+            for c in chosen
+        ]
+        against = titles.get(baseline, baseline)
+        who = f"{titles.get(chosen[0].target, chosen[0].target)} against {against}" if len(targets) == 1 else f"against {against}"
+        subtitle = f"{who}: percent difference of the primary metric with its interval"
+        yield draw_ratios(f"{anchor}-interval", f"{title}: difference from {against}", subtitle, rows, margin)
+
+
+def _ratio_label(contrast: Contrast, titles: Mapping[str, str], targets: int, cells: int) -> str:
+    """What tells the rows apart: the point of the matrix, the target, or both."""
+    point = contrast.cell.partition("[")[2].removesuffix("]") or contrast.cell
+    target = titles.get(contrast.target, contrast.target)
+    if targets == 1:
+        return point
+    return f"{target}, {point}" if cells > 1 else target
+
+
+def _plotted(cell: Cell, titles: Mapping[str, str]) -> Plotted:
+    order = list(titles)
+    absent = "" if cell.summary else f"not measured ({cell.not_measured or 'no value'})"
+    return Plotted(
+        label=titles.get(cell.target, cell.target),
+        colour=order.index(cell.target) if cell.target in order else len(order),
+        summary=cell.summary,
+        absent=absent,
+    )
+
+
+def _reference(cells: Sequence[Cell]) -> Reference | None:
+    """The documented limit, when all limits of these cells are the same figure."""
+    sustained = {check.limit.sustained for cell in cells for check in cell.limits}
+    if len(sustained) != 1:
+        return None
+    value = sustained.pop()
+    unit = next(cell.metric.unit for cell in cells if cell.limits)
+    return Reference(value=value, label=f"documented limit {scale_column([value], unit).quantity(value)}")

@@ -1,0 +1,39 @@
+"""Plain text made safe for Markdown, whichever dialect reads it.
+
+Titles, findings and facts come from specs, tools and machines. In a page they must stay text: no HTML, link, table cell, heading, list, front
+matter, template brace or MDX statement may grow out of them. Numeric character references do that in CommonMark, GitHub, Python-Markdown
+(MkDocs) and MDX (Docusaurus) alike, where backslashes do not.
+"""
+
+from __future__ import annotations
+
+import re
+
+from markupsafe import Markup
+
+from .svg import clean
+
+_SPECIAL = re.compile(r"[&<>\"'`*_\[\]{}|\\~#!$^@]|(?<=:)/(?=/)|:(?=//)|(?<=www)\.|^[-+=:]|^ +|(?<=^)\d{1,9}(?=[.)]\s)", re.IGNORECASE)
+_STATEMENT = re.compile(r"^(import|export)\b")
+
+
+class MarkdownText(Markup):
+    """Text that is Markdown already; anything else is escaped where it is printed."""
+
+
+def escape_markdown(text: str) -> str:
+    """``text`` on one line as Markdown that shows exactly that text, at the start of a line as well as inside one."""
+    line = _SPECIAL.sub(lambda match: "".join(f"&#{ord(c)};" for c in match[0]), clean(text))
+    return _STATEMENT.sub(lambda match: f"&#{ord(match[0][0])};{match[0][1:]}", line)
+
+
+def code_span(text: str) -> MarkdownText:
+    """``text`` as code, with a fence of backquotes longer than any inside; bars become references' look-alike so that tables stay whole.
+
+    Inside code no character reference is decoded, so ``|``, braces and angle brackets cannot be written there safely: such text is
+    escaped as plain text instead.
+    """
+    line = clean(text)
+    if not line or re.search(r"[|`<>{}\\]|://", line):
+        return MarkdownText(escape_markdown(line))
+    return MarkdownText(f"`{line}`")

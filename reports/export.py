@@ -1,0 +1,131 @@
+"""Exports for programs: the analysis as JSON, the measurements as CSV. Absent stays absent (null, no row); never NaN, never 0."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from enum import Enum
+
+from ..engine.analysis.model import Analysis
+from ..engine.results import RunData, Trial, TrialKind
+from ..engine.spec import Json
+from .numbers import steady
+from .sentences import Names, shown_percent, verdict_words, write_sentence
+
+FORMAT = "benchspec-results/1"
+COLUMNS = ("trial", "session", "kind", "target", "workload", "cell", "metric", "labels", "value", "unit", "status")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def export_json(run: RunData, analysis: Analysis) -> bytes:
+    """The whole analysis with its checks, claims, findings and the trials' states. Floats are cut to twelve significant digits.
+
+    Every comparison carries its verdict beside its ratio; ``sentence`` is what a page says of it.
+    """
+    titles = {target.name: target.title for target in run.spec.targets}
+    contrasts = []
+    for contrast in analysis.contrasts:
+        names = Names(baseline=titles.get(contrast.baseline, contrast.baseline), target=titles.get(contrast.target, contrast.target))
+        row = dict(_mapping(contrast))
+        row["words"] = verdict_words(contrast)
+        percent = shown_percent(contrast)
+        row["percent"] = None if percent is None else _number(percent.value)
+        row["sentence"] = write_sentence(contrast, names, analysis.family) if contrast.primary else None
+        contrasts.append(row)
+    document: dict[str, Json] = {
+        "format": FORMAT,
+        "run": {"id": run.run_id, "manifest": plain(run.manifest), "complete": run.complete, "resumed": run.resumed},
+        "spec": plain(run.document),
+        "formula": "percent = 100 (b/a - 1), a the baseline",
+        "confidence": analysis.confidence,
+        "equivalence": analysis.equivalence,
+        "baseline": analysis.baseline,
+        "family": analysis.family,
+        "cells": plain(analysis.cells),
+        "contrasts": contrasts,
+        "experiments": [{"id": e.id, "target": e.target, "workload": e.workload, "cell": e.cell, "primary": e.primary} for e in run.experiments],
+        "skipped": plain(run.skipped),
+        "trials": [_trial(trial) for trial in run.trials],
+        "facts": plain(run.facts),
+        "claims": plain(run.claims),
+        "findings": plain(run.findings),
+    }
+    return (json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def export_csv(run: RunData) -> bytes:
+    """One row per measurement (RFC 4180, UTF-8, CRLF). Values are exact, in base units; text that a spreadsheet would run gets an apostrophe.
+
+    A trial without a measurement has one row with its status and no value.
+    """
+    places = {e.id: (guard(e.target), guard(e.workload), guard(e.cell)) for e in run.experiments}
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    for trial in run.trials:
+        writer.writerows(_rows(trial, places))
+    return buffer.getvalue().encode()
+
+
+def guard(text: str) -> str:
+    """``text`` with an apostrophe before a character that makes a spreadsheet read it as a formula (OWASP, CSV injection)."""
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def plain(value: object) -> Json:
+    """Dataclasses, enums and mappings as JSON values; a float that is not finite becomes null."""
+    if value is None or isinstance(value, bool | int) and not isinstance(value, Enum):
+        return value
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, float):
+        return _number(value)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if is_dataclass(value):
+        return _mapping(value)
+    return [plain(item) for item in value] if isinstance(value, Sequence | frozenset | set) else str(value)
+
+
+def _mapping(value: object) -> dict[str, Json]:
+    return {f.name: plain(getattr(value, f.name)) for f in fields(value)} if is_dataclass(value) else {}
+
+
+def _number(value: float) -> float | None:
+    return steady(value) if math.isfinite(value) else None
+
+
+def _trial(trial: Trial) -> dict[str, Json]:
+    """A trial without its measurements: those are in the CSV."""
+    return {
+        "sequence": trial.sequence,
+        "experiment": trial.experiment_id,
+        "session": trial.session,
+        "kind": trial.kind.value,
+        "index": trial.index,
+        "status": trial.status.value,
+        "started_at": _number(trial.started_at),
+        "duration_s": _number(trial.duration_s),
+        "error": trial.error,
+        "gates": [plain(gate) for gate in trial.gates if not gate.passed],
+        "raw": [file.path for file in trial.raw],
+        "replaces": trial.replaces,
+    }
+
+
+def _rows(trial: Trial, places: Mapping[str, tuple[str, str, str]]) -> Iterator[tuple[object, ...]]:
+    unknown = ("", "", guard(trial.experiment_id))
+    kind = "warmup" if trial.kind is TrialKind.WARMUP else "measured"
+    head = (trial.sequence, trial.session, kind, *places.get(trial.experiment_id, unknown))
+    status = trial.status.value
+    if not trial.measurements:
+        yield (*head, "", "", "", "", status)
+    for m in trial.measurements:
+        labels = ";".join([f"{key}={m.labels[key]}" for key in sorted(m.labels)]) if m.labels else ""
+        yield (*head, guard(m.metric), guard(labels), repr(float(m.value)) if math.isfinite(m.value) else "", guard(m.unit), status)

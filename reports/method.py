@@ -1,0 +1,97 @@
+"""The method section: how it was measured and how the numbers were made, in words."""
+
+from __future__ import annotations
+
+from ..engine.analysis.model import Analysis
+from ..engine.results import RunData
+from ..engine.spec import Method, Mode, Order
+from .model import Item
+from .numbers import RULE, scale_column, write_share
+from .values import write_value
+
+ORDERS = {
+    Order.BLOCKS: "randomised blocks: each session of every compared experiment forms a block, in random order from the seed",
+    Order.DUET: "duet: the compared targets were measured at the same time",
+    Order.SEQUENTIAL: "sequential: one target after the other, so order is confounded with the targets",
+}
+GATE_UNITS = {"min_duration": "s", "min_samples": "1"}
+FORMULAS = (
+    "percent = 100 (b/a - 1), where a is the baseline and b the other target",
+    "better and worse follow from the sign of an established difference and the metric's declared direction",
+    "CoV = standard deviation / mean of session values",
+)
+
+
+def describe_method(run: RunData, analysis: Analysis) -> tuple[Item, ...]:
+    """Order, seed, repetition, tests, adjustment, margin, gates and software versions."""
+    method = run.spec.method
+    rows = [
+        Item(name="Order", text=ORDERS[method.order]),
+        Item(name="Seed", text=str(method.seed)),
+        Item(name="Sessions", text=f"{method.sessions} per experiment, each with everything fresh; the session is the unit of analysis"),
+        Item(name="Trials", text=f"{method.trials} measured and {method.warmups} warm-up per session; warm-ups are kept and never summarised"),
+        Item(name="Replacements", text=f"up to {method.replacements} invalid trials per session repeated; the invalid ones stay listed"),
+        *_optional(method),
+        *_statistics(analysis),
+        *_gates(run),
+        *_software(run),
+        Item(name="Rounding", text=RULE),
+    ]
+    return tuple(rows)
+
+
+def list_warnings(run: RunData) -> tuple[str, ...]:
+    """What a reader must know before the numbers: smoke mode, a run cut short, confounded order, a single session."""
+    method, warnings = run.spec.method, []
+    if method.mode is Mode.SMOKE:
+        warnings.append("This was a smoke run: it shows that everything works and carries no verdict.")
+    if not run.complete:
+        warnings.append("This run was cut short: what follows is what had been measured until then.")
+    if method.order is Order.SEQUENTIAL:
+        warnings.append("The targets were measured one after the other: a change over time cannot be told from a difference between them.")
+    if method.sessions == 1:
+        warnings.append("There is one session: the intervals do not cover a new allocation.")
+    return tuple(warnings)
+
+
+def _optional(method: Method) -> list[Item]:
+    rows = []
+    if method.cooldown_s:
+        rows.append(Item(name="Cool-down", text=f"{method.cooldown_s:g} s between allocations"))
+    if method.precision:
+        goal = f"half-width {write_share(method.precision.half_width)}, at most {method.precision.max_sessions} sessions, size fixed after the pilot"
+        rows.append(Item(name="Precision", text=goal))
+    return rows
+
+
+def _statistics(analysis: Analysis) -> list[Item]:
+    methods = sorted({c.method for c in analysis.contrasts if c.method})
+    rows = [Item(name="Tests", text="; ".join(methods) or "none: nothing was compared")]
+    rows.append(Item(name="Confidence", text=f"{write_share(analysis.confidence)} for intervals of means and of differences"))
+    if analysis.family:
+        rows.append(Item(name="Adjustment", text=f"Holm over the {analysis.family} primary verdicts of this run; other metrics are descriptive"))
+    if analysis.equivalence is not None:
+        rows.append(Item(name="Margin", text=f"{write_share(analysis.equivalence)}, decided by the 90 % interval of the ratio (two one-sided tests)"))
+    return rows
+
+
+def _gates(run: RunData) -> list[Item]:
+    rows: dict[str, None] = {}
+    for experiment in run.experiments:
+        for name, bound in sorted(experiment.gates.items()):
+            rows.setdefault(f"{experiment.workload}: {name} {_bound(name, bound)}")
+    return [Item(name="Gates", text="; ".join(rows))] if rows else [Item(name="Gates", text="the tools' defaults")]
+
+
+def _bound(name: str, bound: float) -> str:
+    unit = GATE_UNITS.get(name)
+    return write_share(bound) if unit is None else scale_column([bound], unit).quantity(bound)
+
+
+def _software(run: RunData) -> list[Item]:
+    names = [n for n in run.manifest if n in {"version", "benchspec", "benchspec_version", "python", "platform", "host", "tools", "software"}]
+    rows = [Item(name=f"Software: {name}", text=write_value(run.manifest[name])) for name in sorted(names)]
+    tools: dict[str, set[str]] = {}
+    for fact in (fact for fact_set in run.facts for fact in fact_set.facts if fact.name.startswith("tool.")):
+        tools.setdefault(fact.name.removeprefix("tool.").removesuffix(".version"), set()).add(write_value(fact.value))
+    return rows + [Item(name=f"Software: {tool}", text=", ".join(sorted(found))) for tool, found in sorted(tools.items())]

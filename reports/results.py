@@ -1,0 +1,259 @@
+"""The results section: per workload and cell the primary metric's table, its comparisons, and the descriptive series."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..engine.analysis.model import Analysis, Cell, Contrast, LimitState, Summary
+from ..engine.results import Direction, Metric, RunData
+from ..engine.spec import Experiment, Price, WorkloadSpec
+from .drawings import draw_cell, draw_workload
+from .model import CellView, Comparison, DescriptiveRow, Item, ResultRow, WorkloadView
+from .numbers import ABSENT, MINUS, Scale, decimals_for, plain_decimals, scale_column, write_share
+from .sentences import Names, shown_percent, tone_of, verdict_words, write_sentence, write_test
+from .trials import Tally, refer
+from .values import flatten, make_slugs, title_of, write_value
+
+BETTER = {Direction.HIGHER: "higher is better", Direction.LOWER: "lower is better", Direction.NEITHER: ""}
+PRICED = {"B/s", "bit/s", "1/s"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What every part of the results section needs: the run, its analysis by cell, target titles in page order, anchors, tallies."""
+
+    run: RunData
+    analysis: Analysis
+    titles: Mapping[str, str]
+    anchors: Mapping[str, str]
+    tallies: Mapping[str, Tally]
+    cells: Mapping[str, Sequence[Cell]]
+    contrasts: Mapping[str, Sequence[Contrast]]
+    experiments: Mapping[tuple[str, str], str]
+
+    def names(self, contrast: Contrast) -> Names:
+        """What the two sides of a contrast are called."""
+        return Names(baseline=self.title(contrast.baseline), target=self.title(contrast.target))
+
+    def title(self, target: str) -> str:
+        """A target's title; its name when it is not in the spec."""
+        return self.titles.get(target, target)
+
+    def price(self, target: str) -> Price | None:
+        """A target's declared price."""
+        return next((t.price for t in self.run.spec.targets if t.name == target), None)
+
+
+def make_context(run: RunData, analysis: Analysis, tallies: Mapping[str, Tally]) -> Context:
+    """Group the analysis by cell once; the baseline comes first among the targets."""
+    ordered = sorted(run.spec.targets, key=lambda t: t.name != analysis.baseline)
+    cells: dict[str, list[Cell]] = {}
+    contrasts: dict[str, list[Contrast]] = {}
+    for cell in analysis.cells:
+        cells.setdefault(cell.cell, []).append(cell)
+    for contrast in analysis.contrasts:
+        contrasts.setdefault(contrast.cell, []).append(contrast)
+    anchors = make_slugs([*(w.name for w in run.spec.workloads), *dict.fromkeys(e.cell for e in run.experiments), *cells])
+    return Context(
+        run=run, analysis=analysis, titles={t.name: t.title for t in ordered}, anchors=anchors, tallies=tallies, cells=cells, contrasts=contrasts,
+        experiments={(e.cell, e.target): e.id for e in run.experiments},
+    )
+
+
+def describe_workloads(context: Context) -> tuple[WorkloadView, ...]:
+    """Every workload of the spec that has an experiment, in order."""
+    grouped: dict[str, dict[str, list[Experiment]]] = {}
+    for experiment in context.run.experiments:
+        grouped.setdefault(experiment.workload, {}).setdefault(experiment.cell, []).append(experiment)
+    return tuple(_workload(context, w, grouped[w.name]) for w in context.run.spec.workloads if w.name in grouped)
+
+
+def compare(context: Context, contrast: Contrast) -> Comparison:
+    """One comparison in words; the percent never leaves without its verdict."""
+    percent, words = shown_percent(contrast), verdict_words(contrast)
+    experiments = [context.experiments[contrast.cell, target] for target in (contrast.baseline, contrast.target)]
+    names = context.names(contrast)
+    return Comparison(
+        cell=contrast.cell,
+        series=contrast.series,
+        baseline=names.baseline,
+        target=names.target,
+        sentence=write_sentence(contrast, names, context.analysis.family),
+        change=words if percent is None else f"{percent.signed()} ({percent.signed_interval()}): {words}",
+        verdict=words,
+        test=write_test(contrast),
+        tone=tone_of(contrast),
+        primary=contrast.primary,
+        references=tuple(refer(e, context.tallies) for e in experiments),
+    )
+
+
+def _workload(context: Context, workload: WorkloadSpec, experiments: Mapping[str, Sequence[Experiment]]) -> WorkloadView:
+    names = list(experiments)
+    cells = [_cell(context, name, experiments[name]) for name in names]
+    primaries = [cell for name in names for cell in context.cells.get(name, ()) if cell.primary]
+    contrasts = [c for name in names for c in context.contrasts.get(name, ()) if c.primary]
+    figures = draw_workload(
+        context.anchors[workload.name], workload.title, context.run.spec.report.figures, primaries, contrasts, context.titles,
+        context.analysis.equivalence,
+    )
+    return WorkloadView(
+        name=workload.name, title=workload.title, anchor=context.anchors[workload.name], tool=workload.tool, settings=_settings(workload),
+        figures=figures, cells=tuple(cells),
+    )
+
+
+def _settings(workload: WorkloadSpec) -> tuple[Item, ...]:
+    rows = [Item(name=name, text=write_value(value)) for name, value in flatten(workload.parameters)]
+    extras = {"path": workload.path, "placement": workload.placement, "image": workload.image}
+    return tuple(rows + [Item(name=name, text=str(value)) for name, value in extras.items() if value is not None])
+
+
+def _cell(context: Context, name: str, experiments: Sequence[Experiment]) -> CellView:
+    order = {target: index for index, target in enumerate(context.titles)}
+    experiments = sorted(experiments, key=lambda e: order.get(e.target, len(order)))
+    cells = context.cells.get(name, ())
+    primary = {cell.target: cell for cell in cells if cell.primary}
+    metric = next((cell.metric for cell in primary.values()), None)
+    scale = _scale(list(primary.values()))
+    prices = _prices(context, [e.target for e in experiments], metric)
+    rows = tuple(_row(context, e, primary.get(e.target), scale, prices) for e in experiments)
+    contrasts = context.contrasts.get(name, ())
+    comparisons = tuple(compare(context, c) for c in contrasts if c.primary)
+    others = [c for c in contrasts if not c.primary]
+    return CellView(
+        name=name,
+        title=experiments[0].title or name,
+        anchor=context.anchors[name],
+        metric=title_of(metric) if metric else "",
+        statistic=metric.statistic.value if metric else "",
+        unit=scale.unit,
+        better=BETTER[metric.direction] if metric else "",
+        targets=tuple(context.title(e.target) for e in experiments),
+        rows=rows,
+        comparisons=comparisons,
+        compared=tuple(dict.fromkeys(context.title(c.target) for c in others)),
+        descriptive=_descriptive(context, experiments, [c for c in cells if not c.primary], others),
+        figures=draw_cell(context.anchors[name], name, context.run.spec.report.figures, [primary[e.target] for e in experiments if e.target in primary],
+                          context.titles, scale),
+        has_limits=any(row.limits for row in rows),
+        has_price=any(row.price for row in rows),
+        has_notes=any(row.notes for row in rows),
+    )
+
+
+def _scale(cells: Sequence[Cell]) -> Scale:
+    values = [cell.summary.centre for cell in cells if cell.summary]
+    return scale_column(values, cells[0].metric.unit if cells else "1")
+
+
+def _row(context: Context, experiment: Experiment, cell: Cell | None, scale: Scale, prices: Mapping[str, Price]) -> ResultRow:
+    reference = refer(experiment.id, context.tallies)
+    target = context.title(experiment.target)
+    trials = _trials(context.tallies.get(experiment.id, Tally()))
+    summary = cell.summary if cell else None
+    if cell is None or summary is None:
+        reason = (cell.not_measured if cell else None) or context.run.skipped.get(experiment.id) or "no trial gave a value"
+        return ResultRow(
+            target=target, sessions="0", trials=trials, centre="", interval="", median="", sd="", cov="", quartiles="", limits="", price="", notes="",
+            reference=reference, absent=f"{ABSENT} ({reason})",
+        )
+    decimals = _decimals(summary, scale)
+    return ResultRow(
+        target=target,
+        sessions=str(len(summary.values)),
+        trials=trials,
+        centre=scale.write(summary.centre, decimals),
+        interval=_interval(summary, scale),
+        median=scale.write(summary.median, decimals),
+        sd="" if summary.sd is None else scale.write(summary.sd, decimals + 1 if decimals >= 0 else 0),
+        cov="" if summary.cov is None else write_share(summary.cov),
+        quartiles=f"{scale.write(summary.q1, decimals)} to {scale.write(summary.q3, decimals)}",
+        limits=_limits(cell),
+        price=_per_price(summary, cell.metric, prices.get(experiment.target)),
+        notes="; ".join(summary.flags),
+        reference=reference,
+    )
+
+
+def _trials(tally: Tally) -> str:
+    """``30 valid, 1 invalid``; kinds that did not occur are left out."""
+    others = [f"{len(numbers)} {status}" for status, numbers in sorted(tally.others.items())]
+    return ", ".join([f"{len(tally.valid)} valid", *others])
+
+
+def _decimals(summary: Summary, scale: Scale) -> int:
+    if summary.interval is None:
+        return plain_decimals(scale.of(summary.centre))
+    return decimals_for((scale.of(summary.interval.high) - scale.of(summary.interval.low)) / 2)
+
+
+def _interval(summary: Summary, scale: Scale) -> str:
+    return "" if summary.interval is None else scale.interval(summary.interval.low, summary.interval.high)[0]
+
+
+def _limits(cell: Cell) -> str:
+    parts = []
+    for check in cell.limits:
+        state = "" if check.state is LimitState.FREE else f" ({check.state})"
+        attainable = f", {write_share(check.share_of_attainable)} of attainable" if check.efficiency != 1 else ""
+        name = f" {check.limit.metric}" if len(cell.limits) > 1 else ""
+        parts.append(f"{write_share(check.share_of_documented)} of documented{name}{attainable}{state}")
+    return "; ".join(parts)
+
+
+def _prices(context: Context, targets: Sequence[str], metric: Metric | None) -> Mapping[str, Price]:
+    """Prices for the column of performance per price: only when every target has one, all in one currency, and the metric is a rate."""
+    prices = {target: price for target in targets if (price := context.price(target)) is not None and price.per_hour > 0}
+    whole = len(prices) == len(targets) and len({p.currency for p in prices.values()}) == 1
+    return prices if whole and metric is not None and metric.unit in PRICED and metric.direction is Direction.HIGHER else {}
+
+
+def _per_price(summary: Summary, metric: Metric, price: Price | None) -> str:
+    """How much one unit of currency buys: rate x 3600 s / price per hour, and its interval by the same factor."""
+    if price is None:
+        return ""
+    factor = 3600 / price.per_hour
+    scale = scale_column([summary.centre * factor], metric.unit) if metric.unit != "1/s" else Scale(factor=1e6, unit="million/s")
+    unit = f"{scale.unit.removesuffix('/s')} per {price.currency}"
+    if summary.interval is None:
+        return f"{scale.write(summary.centre * factor)} {unit}"
+    bounds, decimals = scale.interval(summary.interval.low * factor, summary.interval.high * factor)
+    return f"{scale.write(summary.centre * factor, decimals)} ({bounds}) {unit}"
+
+
+def _descriptive(
+    context: Context, experiments: Sequence[Experiment], cells: Sequence[Cell], contrasts: Sequence[Contrast]
+) -> tuple[DescriptiveRow, ...]:
+    """Further series, one row each with its own unit, in the order of the analysis."""
+    compared = list(dict.fromkeys(c.target for c in contrasts))
+    rows = []
+    for series in dict.fromkeys(cell.series for cell in cells):
+        of_series = {cell.target: cell for cell in cells if cell.series == series}
+        scale = _scale([cell for cell in of_series.values() if cell.summary] or list(of_series.values()))
+        ratios = {c.target: c for c in contrasts if c.series == series}
+        rows.append(
+            DescriptiveRow(
+                series=series,
+                title=title_of(next(iter(of_series.values())).metric),
+                unit=scale.unit,
+                values=tuple(_value(of_series.get(e.target), scale) for e in experiments),
+                changes=tuple(_change(ratios.get(target)) for target in compared),
+            )
+        )
+    return tuple(rows)
+
+
+def _value(cell: Cell | None, scale: Scale) -> str:
+    if cell is None or cell.summary is None:
+        return f"{ABSENT} ({cell.not_measured})" if cell and cell.not_measured else ABSENT
+    summary = cell.summary
+    bounds = _interval(summary, scale)
+    return scale.write(summary.centre, _decimals(summary, scale)) + (f" ({bounds})" if bounds else "")
+
+
+def _change(contrast: Contrast | None) -> str:
+    """A descriptive difference as an interval alone: without a verdict no single percent is shown."""
+    percent = shown_percent(contrast) if contrast else None
+    return f"{MINUS}" if percent is None else percent.signed_interval()

@@ -1,0 +1,120 @@
+"""From a finished run and its analysis to the view of a page. Pure: no clock, no files, no network."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from ..engine.analysis.model import Analysis
+from ..engine.results import Finding, FindingLevel, RunData
+from .candidates import list_differences
+from .configuration import describe_targets, list_claims
+from .method import FORMULAS, describe_method, list_warnings
+from .model import Absence, FindingRow, Item, Statement, View
+from .results import Context, compare, describe_workloads, make_context
+from .sentences import Tone
+from .trials import list_excluded, list_raw, tally_trials
+from .values import make_slugs
+
+RANK = {Tone.WORSE: 0, Tone.BETTER: 0, Tone.NEUTRAL: 1, Tone.VOID: 2}
+LEVELS = {FindingLevel.ERROR: 0, FindingLevel.WARNING: 1, FindingLevel.NOTE: 2}
+
+
+def build_view(run: RunData, analysis: Analysis) -> View:
+    """Everything a page says about ``run``; the same input gives the same view."""
+    tallies = tally_trials(run)
+    context = make_context(run, analysis, tallies)
+    anchors = make_slugs(f"target-{t.name}" for t in run.spec.targets)
+    return View(
+        title=run.spec.title,
+        description=_paragraphs(run.spec.description),
+        run_id=run.run_id,
+        version=_manifest(run, "benchspec"),
+        spec_sha256=_manifest(run, "spec_sha256"),
+        date=_date(run),
+        about=_about(run),
+        warnings=list_warnings(run),
+        summary=_summarise(context),
+        workloads=describe_workloads(context),
+        configurations=describe_targets(run, {t.name: anchors[f"target-{t.name}"] for t in run.spec.targets}),
+        claims=list_claims(run),
+        findings=_findings(run),
+        differences=list_differences(run, analysis),
+        not_measured=_not_measured(context),
+        excluded=list_excluded(run),
+        method=describe_method(run, analysis),
+        formulas=FORMULAS,
+        raw=list_raw(run, tallies),
+        baseline=context.title(analysis.baseline) if analysis.baseline else "",
+        labels=tuple(Item(name=name, text=text) for name, text in sorted(run.spec.labels.items())),
+    )
+
+
+def _paragraphs(text: str) -> tuple[str, ...]:
+    return tuple(" ".join(part.split()) for part in text.replace("\r\n", "\n").split("\n\n") if part.strip())
+
+
+def _manifest(run: RunData, key: str) -> str:
+    value = run.manifest.get(key)
+    return "not recorded" if value is None else str(value)
+
+
+def _moment(unix_s: float) -> str:
+    return datetime.fromtimestamp(round(unix_s), UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _date(run: RunData) -> str:
+    """The day of the first trial (ISO, UTC); that of the manifest when nothing was measured."""
+    return _moment(run.trials[0].started_at)[:10] if run.trials else _manifest(run, "created_at")[:10]
+
+
+def _about(run: RunData) -> tuple[Item, ...]:
+    last = run.trials[-1] if run.trials else None
+    measured = f"{_moment(run.trials[0].started_at)} to {_moment(last.started_at + last.duration_s)}" if last else "nothing was measured"
+    rows = [
+        Item(name="Run", text=run.run_id),
+        Item(name="Measured", text=measured),
+        Item(name="Spec", text=f"{run.spec.name} ({run.spec.api_version}), sha256 {_manifest(run, 'spec_sha256')}"),
+        Item(name="benchspec", text=_manifest(run, "benchspec")),
+    ]
+    if run.resumed:
+        rows.append(Item(name="Resumed", text=f"{run.resumed} time{'s' if run.resumed > 1 else ''}"))
+    overrides = run.manifest.get("overrides")
+    if isinstance(overrides, list | tuple) and overrides:
+        rows.append(Item(name="Overrides", text=", ".join(str(o) for o in overrides)))
+    return tuple(rows)
+
+
+def _summarise(context: Context) -> tuple[Statement, ...]:
+    """One sentence per primary comparison: established differences first, then open ones, then void ones; the page's order within each."""
+    comparisons = [compare(context, c) for c in context.analysis.contrasts if c.primary]
+    statements = [
+        Statement(cell=c.cell, text=c.sentence, tone=c.tone, anchor=context.anchors.get(c.cell, "")) for c in comparisons
+    ]
+    return tuple(sorted(statements, key=lambda s: RANK[s.tone]))
+
+
+def _findings(run: RunData) -> tuple[FindingRow, ...]:
+    experiments = {e.id: e for e in run.experiments}
+    ordered = sorted(run.findings, key=lambda f: (LEVELS[f.level], f.code, -1 if f.sequence is None else f.sequence))
+
+    def subject(finding: Finding) -> str:
+        experiment = experiments.get(finding.experiment_id or "")
+        parts = [finding.target or (experiment.target if experiment else None), experiment.cell if experiment else finding.experiment_id]
+        parts.append(None if finding.sequence is None else f"trial {finding.sequence}")
+        return ", ".join(part for part in parts if part)
+
+    return tuple(FindingRow(code=f.code, level=f.level.value, subject=subject(f), message=" ".join(f.message.split())) for f in ordered)
+
+
+def _not_measured(context: Context) -> tuple[Absence, ...]:
+    """Experiments without a primary value and series without any, each with its reason."""
+    run, rows = context.run, []
+    known = {cell.experiment_id for cell in context.analysis.cells}
+    for experiment in run.experiments:
+        if experiment.id in run.skipped or experiment.id not in known:
+            reason = run.skipped.get(experiment.id, "no trial gave a value")
+            rows.append(Absence(target=context.title(experiment.target), what=experiment.cell, reason=reason))
+    for cell in context.analysis.cells:
+        if cell.summary is None and cell.experiment_id not in run.skipped:
+            rows.append(Absence(target=context.title(cell.target), what=f"{cell.cell}: {cell.series}", reason=cell.not_measured or "no valid trial"))
+    return tuple(rows)
