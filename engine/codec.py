@@ -55,7 +55,7 @@ def decode(cls: type[T], value: Any) -> T:
         IntegrityError: the value does not have the shape of ``cls``.
     """
     try:
-        return typing.cast(T, _decoder(cls)(value))
+        return typing.cast(T, _decoder(typing.cast(Any, cls))(value))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise IntegrityError(f"found {_excerpt(value)}, expected a {cls.__name__}: {error}") from error
 

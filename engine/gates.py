@@ -28,7 +28,7 @@ def evaluate(
     A gate named in ``required`` (the spec asks for it) fails when its figure was not measured; any other is then left out.
     """
     results = []
-    for name, bound in sorted((DEFAULTS | dict(gates)).items()):
+    for name, bound in sorted({**DEFAULTS, **gates}.items()):
         observed = _observe(name, measurements, usage)
         if observed is not None:
             results.append(GateResult(name=name, bound=bound, observed=observed, passed=_passes(name, observed, bound)))
