@@ -17,7 +17,7 @@ METRICS: Sequence[Metric] = fio_metrics.METRICS
 ROLES: Sequence[Role] = (Role.CLIENT,)
 DEFAULT_GATES: Mapping[str, float] = {"max_error_ratio": 0.0}
 JOB_FILE = "job.fio"
-OUTPUT_FILES: Sequence[str] = ("fio.json",)
+OUTPUT = "fio.json"
 _REFUSALS = (b"does not support direct", b"may not support direct", b"Try setting direct=0")
 
 
@@ -58,14 +58,19 @@ def commands(experiment: Experiment, surroundings: Surroundings) -> Commands:
         parameters = {"unlink": True, **parameters}  # nothing else would remove the files there
     argv = (
         "fio",
-        f"--output={workdir}/{OUTPUT_FILES[0]}",  # first: fio empties it before anything can fail
+        f"--output={workdir}/{OUTPUT}",  # first: fio empties it before anything can fail
         "--output-format=json",
         f"--directory={directory.replace(':', chr(92) + ':')}",  # fio takes a bare colon for a separator
         f"{workdir}/{JOB_FILE}",
     )
     cpus = next((place.cpus for place in experiment.roles if place.role is Role.CLIENT), ())
-    client = Command(argv=argv, role=Role.CLIENT, timeout_s=fio_jobs.deadline_s(parameters), fetch=tuple(OUTPUT_FILES), cpus=cpus)
+    client = Command(argv=argv, role=Role.CLIENT, timeout_s=fio_jobs.deadline_s(parameters), fetch=(OUTPUT,), cpus=cpus)
     return Commands(clients=(client,), files=(PlacedFile(role=Role.CLIENT, name=JOB_FILE, data=fio_jobs.job_file(parameters)),))
+
+
+def output_files(parameters: Mapping[str, Json]) -> Sequence[str]:
+    """The file that holds the JSON."""
+    return (OUTPUT,)
 
 
 def parse(completed: Sequence[Completed], parameters: Mapping[str, Json]) -> Sequence[Measurement]:
@@ -77,7 +82,7 @@ def parse(completed: Sequence[Completed], parameters: Mapping[str, Json]) -> Seq
     if len(completed) != 1:
         raise ParseError(f"found {len(completed)} fio outputs, expected one")
     process = completed[0]
-    data = process.files.get(OUTPUT_FILES[0], b"")
+    data = process.files.get(OUTPUT, b"")
     data = data if data.strip() else process.stdout
     said = process.stderr + b"\n" + data[:4096].partition(b"\n{")[0]
     if any(refusal in said for refusal in _REFUSALS):

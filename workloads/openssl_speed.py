@@ -88,7 +88,7 @@ def parse(completed: Sequence[Completed], parameters: Mapping[str, Json]) -> Seq
     found = [*_rates(output), *_signings(output)]
     if not found:
         raise ParseError(f"openssl speed measured nothing; it printed {quote(process.stdout)}")
-    return [*found, *measurements(GATE_INPUTS, {"duration": min(openssl_output.times(diagnostics), default=None)})]
+    return [*found, *measurements(GATE_INPUTS, {"duration": min(openssl_output.times(f"{diagnostics}\n{output}"), default=None)})]
 
 
 def _rates(output: str) -> list[Measurement]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 
 from ..engine.errors import SpecError
@@ -92,15 +92,16 @@ def metrics_of(experiments: Iterable[Experiment]) -> Mapping[str, Sequence[Metri
 
 
 def parse_output(tool: str, data: bytes, parameters: Mapping[str, Json]) -> Sequence[Measurement]:
-    """Measurements in raw output that was made elsewhere: ``data`` stands for stdout and for the file the tool would have written.
+    """Measurements in raw output that was made elsewhere.
+
+    ``data`` stands for stdout and for the files that the workload's ``output_files(parameters)``, if it has that function, names.
 
     Raises:
         SpecError: unknown tool.
         ParseError: nothing was measured, with the reason.
     """
     workload = get_workload(tool)
-    names = getattr(workload, "OUTPUT_FILES", ())
-    completed = Completed(
-        argv=(tool,), exit_code=0, stdout=data, stderr=b"", started_at=0.0, duration_s=0.0, files={str(name): data for name in names}
-    )
+    name_files: Callable[[Mapping[str, Json]], Sequence[str]] = getattr(workload, "output_files", lambda _: ())
+    files = {name: data for name in name_files(parameters)}
+    completed = Completed(argv=(tool,), exit_code=0, stdout=data, stderr=b"", started_at=0.0, duration_s=0.0, files=files)
     return tuple(workload.parse((completed,), parameters))
