@@ -1,0 +1,9 @@
+"""The local runner: programs on this host, detached, in process groups of their own."""
+
+from __future__ import annotations
+
+from ...engine.ports import Runner
+from .runner import LocalRunner
+
+RUNNER: Runner = LocalRunner()
+"""What the registry hands out."""

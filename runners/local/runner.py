@@ -1,0 +1,63 @@
+"""The local runner's front: pure questions about a plan, and the way to a session on this host."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...engine.ports import Commands, Leftover, Problem, RenderedFile, Surroundings
+from ...engine.results import Finding
+from ...engine.spec import Experiment, Placement, Site, TrafficPath
+from . import doctor, launch, leftovers, render
+from .session import LocalSession
+from .state import places
+
+_PATHS = frozenset({None, TrafficPath.LOOPBACK, TrafficPath.HOST_TO_HOST})
+_PLACEMENTS = frozenset({Placement.ANY, Placement.SAME_NODE})
+
+
+class LocalRunner:
+    """Runs programs on the host that benchspec itself runs on."""
+
+    KIND = "local"
+
+    def unsupported(self, experiment: Experiment, site: Site) -> Sequence[Problem]:
+        """Why this experiment cannot run here: paths through pods, nodes that this one host has not got, CPUs that do not exist."""
+        problems = []
+        if experiment.path not in _PATHS:
+            problems.append(Problem(
+                message=f"found path {experiment.path}, expected loopback: one host has neither pods nor services",
+                remedy="leave `path` out, or put the target on a runner of kind kubernetes",
+            ))  # fmt: skip
+        if experiment.placement not in _PLACEMENTS:
+            problems.append(Problem(
+                message=f"found placement {experiment.placement}, expected same-node or any: the local runner has one node",
+                remedy="leave `placement` out, or put the target on several hosts",
+            ))  # fmt: skip
+        pinned = {place.cpus for place in experiment.roles if place.cpus and place.site == site.name}
+        return [*problems, *(launch.cpu_problem(cpus) for cpus in sorted(pinned) if not launch.available(cpus))]
+
+    def check(self, site: Site) -> Sequence[Finding]:
+        """Doctor: shell, kernel, rights, disk space, CPUs."""
+        return doctor.check(site)
+
+    def render(self, experiment: Experiment, site: Site, commands: Commands) -> Sequence[RenderedFile]:
+        """The files that would be placed and the commands that would be executed, shell-quoted."""
+        return render.render(experiment, site, commands)
+
+    def placeholders(self, experiment: Experiment, site: Site) -> Surroundings:
+        """Stand-in endpoints and directories for rendering."""
+        return render.placeholders(experiment, site)
+
+    def connect(self, site: Site, run_id: str) -> LocalSession:
+        """Make the run's directories. Raises StorageError when they cannot be written."""
+        where = places(site, run_id)
+        where.create()
+        return LocalSession(run_id, where)
+
+    def leftovers(self, site: Site, run_id: str) -> Sequence[Leftover]:
+        """The processes and directories of that run that still exist on this host."""
+        return leftovers.find(site, run_id)
+
+    def remove(self, site: Site, leftover: Leftover) -> None:
+        """Remove one leftover; never anything benchspec did not create."""
+        leftovers.remove(site, leftover)
