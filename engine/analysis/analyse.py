@@ -47,7 +47,7 @@ def analyse(run: RunData, metrics: Mapping[str, Sequence[Metric]]) -> Analysis:
         equivalence=None if compare is None else compare.equivalence,
         baseline=None if compare is None else compare.baseline,
     )
-    return replace(analysis, findings=(*check_physics(run, observed, evidence), *findings_of(run, analysis)))
+    return replace(analysis, findings=(*check_physics(run, observed), *findings_of(run, analysis)))
 
 
 @dataclass(frozen=True, slots=True)

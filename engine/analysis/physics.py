@@ -1,7 +1,7 @@
 """Arithmetic and physics that every valid trial must obey. A broken rule means that a figure is not what its name says.
 
 F351 percentiles out of order; F352 mean outside [min, max]; F353 data rate is not operations times block size; F354 more operations in flight than
-the queue holds (Little's law, Oper. Res. 9, 1961: N = rate x latency); F355 faster than the link.
+the queue holds (Little's law, Oper. Res. 9, 1961: N = rate x latency); F355 faster than the declared link.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from ..errors import UnitError
 from ..results import Finding, FindingLevel, RunData
 from ..spec import Experiment, Placement, TrafficPath
 from ..units import Dimension, parse_quantity
-from .evidence import Evidence
 from .intervals import Floats
 from .series import Columns, Integers, Observed
 
@@ -29,14 +28,14 @@ LINK_TOLERANCE = 0.05
 Aligned = tuple[Integers, Floats, Floats]
 
 
-def check_physics(run: RunData, observed: Observed, evidence: Evidence) -> tuple[Finding, ...]:
+def check_physics(run: RunData, observed: Observed) -> tuple[Finding, ...]:
     """Hold the valid trials of every experiment against the rules that its metrics allow; one finding per broken rule and series."""
     table = _SeriesTable(observed)
     findings: list[Finding] = []
     for experiment in run.experiments:
         series = table.of(experiment.id)
         for rule in (_quantile_order, _mean_inside, _rate_times_size, _queue, _link):
-            findings.extend(rule(run, experiment, series, evidence))
+            findings.extend(rule(run, experiment, series))
     return tuple(findings)
 
 
@@ -90,7 +89,7 @@ class _SeriesTable:
         return _Series(self._of.get(experiment_id, {}))
 
 
-def _quantile_order(run: RunData, experiment: Experiment, series: _Series, evidence: Evidence) -> Iterator[Finding]:
+def _quantile_order(run: RunData, experiment: Experiment, series: _Series) -> Iterator[Finding]:
     stems = {stem_labels: None for name in ORDER for stem_labels in series.split(name)}
     for stem, labels in stems:
         present = [f"{stem}.{name}{labels}" for name in ORDER if f"{stem}.{name}{labels}" in series.values]
@@ -98,14 +97,14 @@ def _quantile_order(run: RunData, experiment: Experiment, series: _Series, evide
             yield from _above("F351", experiment, series.pair(lower, upper), f"{lower} is above {upper}")
 
 
-def _mean_inside(run: RunData, experiment: Experiment, series: _Series, evidence: Evidence) -> Iterator[Finding]:
+def _mean_inside(run: RunData, experiment: Experiment, series: _Series) -> Iterator[Finding]:
     for stem, labels in series.split("mean"):
         mean, least, greatest = (f"{stem}.{name}{labels}" for name in ("mean", "min", "max"))
         yield from _above("F352", experiment, series.pair(least, mean), f"{least} is above {mean}")
         yield from _above("F352", experiment, series.pair(mean, greatest), f"{mean} is above {greatest}")
 
 
-def _rate_times_size(run: RunData, experiment: Experiment, series: _Series, evidence: Evidence) -> Iterator[Finding]:
+def _rate_times_size(run: RunData, experiment: Experiment, series: _Series) -> Iterator[Finding]:
     size = _bytes(experiment, "bs")
     if size is None:
         return
@@ -114,7 +113,7 @@ def _rate_times_size(run: RunData, experiment: Experiment, series: _Series, evid
         yield from _finding("F353", experiment, trials[broken], f"throughput.{direction} is not iops.{direction} times bs = {size:g} B")
 
 
-def _queue(run: RunData, experiment: Experiment, series: _Series, evidence: Evidence) -> Iterator[Finding]:
+def _queue(run: RunData, experiment: Experiment, series: _Series) -> Iterator[Finding]:
     depth, jobs = _count(experiment, "iodepth"), _count(experiment, "numjobs") or 1
     if depth is None:
         return
@@ -124,16 +123,16 @@ def _queue(run: RunData, experiment: Experiment, series: _Series, evidence: Evid
         yield from _finding("F354", experiment, trials[broken], text)
 
 
-def _link(run: RunData, experiment: Experiment, series: _Series, evidence: Evidence) -> Iterator[Finding]:
+def _link(run: RunData, experiment: Experiment, series: _Series) -> Iterator[Finding]:
     if experiment.path is TrafficPath.LOOPBACK or experiment.placement is not Placement.ACROSS_NODES:
         return
-    rates = [float(v) for v in evidence.observed(experiment.target, "net.link") if isinstance(v, int | float)]
-    if not rates:
+    link = run.spec.target(experiment.target).claims.get("net.link")
+    if not isinstance(link, int | float):
         return
     for name, (trials, values) in series.values.items():
         if name.partition("{")[0] == "throughput":
-            broken = values > max(rates) * (1 + LINK_TOLERANCE)
-            yield from _finding("F355", experiment, trials[broken], f"{name} exceeds the link of {max(rates):g} bit/s")
+            broken = values > link * (1 + LINK_TOLERANCE)
+            yield from _finding("F355", experiment, trials[broken], f"{name} exceeds the declared link of {link:g} bit/s")
 
 
 def _above(code: str, experiment: Experiment, found: Aligned | None, text: str) -> Iterator[Finding]:
