@@ -1,4 +1,4 @@
-"""Declared against observed: every claim of a target held against the facts of a site, and the facts of one moment against those of another.
+"""Declared against observed: every claim of a target held against the facts of a site, and the facts of one moment against another's.
 
 Three answers: match, mismatch, and unknown when the fact could not be observed. A mismatch is claimed only where the two can be compared without doubt.
 """

@@ -27,8 +27,8 @@ DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # - `set -C` makes `> pid` an O_EXCL creation: of several wrappers of one job exactly one runs the program, the others exit. The
 #   relative name binds to the directory itself: a wrapper whose job was withdrawn (directory removed, perhaps made anew) finds nothing to write to.
 # - The pid file is the wrapper's own line of /proc, so the start time that guards against pid reuse comes with it.
-# - File descriptor 3 keeps the program's stderr apart from the shell's own remarks ("Terminated", "Killed"); dash would redirect these with the program
-#   if the redirection were not inside the subshell.
+# - File descriptor 3 keeps the program's stderr apart from the shell's own remarks ("Terminated", "Killed"); dash would redirect these with the
+#   program if the redirection were not inside the subshell.
 # - The traps let the shell survive the SIGTERM meant for the group and report how the program really ended.
 # - One write of "CODE\n" is complete when its newline is there, which saves the process that `mv` would cost: every reader checks it.
 WRAPPER = """exec 3>&2 2>/dev/null
