@@ -14,7 +14,20 @@ from .sentences import established
 from .values import unit_of, write_value
 
 RANKED = ("*mtu*", "*encryption*", "cni.*", "mesh.*", "*proxy_mode*", "cvm.*", "cpu.*", "*governor*", "memory.*", "net.*", "storage.*", "*")
-PRIVATE = ("*.id", "*.uuid", "*.serial", "host.*", "*hostname*", "*.address", "*.addresses", "boot.*", "*.uptime", "clock.*", "time.*", "*.machine_id")
+PRIVATE = (
+    "*.id",
+    "*.uuid",
+    "*.serial",
+    "host.*",
+    "*hostname*",
+    "*.address",
+    "*.addresses",
+    "boot.*",
+    "*.uptime",
+    "clock.*",
+    "time.*",
+    "*.machine_id",
+)
 """Facts that differ between any two machines and say nothing about speed."""
 
 
@@ -27,7 +40,11 @@ def list_differences(run: RunData, analysis: Analysis) -> tuple[ObservedDifferen
         for name, on_target, on_baseline in (*_facts(run, baseline, target), *_monitors(run, baseline, target)):
             rows.append(
                 ObservedDifference(
-                    target=titles.get(target, target), baseline=titles.get(baseline, baseline), name=name, on_target=on_target, on_baseline=on_baseline
+                    target=titles.get(target, target),
+                    baseline=titles.get(baseline, baseline),
+                    name=name,
+                    on_target=on_target,
+                    on_baseline=on_baseline,
                 )
             )
     return tuple(rows)

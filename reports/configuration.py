@@ -20,15 +20,16 @@ def list_claims(run: RunData) -> tuple[ClaimRow, ...]:
     """Every declared fact beside the observed one, contradictions first."""
     rank = {ClaimState.MISMATCH: 0, ClaimState.UNKNOWN: 1, ClaimState.MATCH: 2}
     ordered = sorted(run.claims, key=lambda c: (c.target, rank[c.state], c.fact))
-    return tuple(_claim_row(claim) for claim in ordered)
+    titles = {target.name: target.title for target in run.spec.targets}
+    return tuple(_claim_row(claim, titles.get(claim.target, claim.target)) for claim in ordered)
 
 
 def write_limit(limit: Limit) -> str:
     """A documented limit with its layer, source and date."""
     scale = scale_column([limit.sustained, limit.burst], limit.unit)
-    burst = f" (burst {scale.quantity(limit.burst)})" if limit.burst != limit.sustained else ""
+    burst = f" (burst {scale.declared(limit.burst)})" if limit.burst != limit.sustained else ""
     applies = f", applies to {limit.applies_to}" if limit.applies_to else ""
-    return f"{scale.quantity(limit.sustained)}{burst}, layer {limit.layer}{applies}; {limit.source}, as of {limit.as_of}"
+    return f"{scale.declared(limit.sustained)}{burst}, layer {limit.layer}{applies}; {limit.source}, as of {limit.as_of}"
 
 
 def write_price(price: Price | None) -> str:
@@ -86,10 +87,10 @@ def _declared(claim: ClaimCheck | None) -> str:
     return "" if claim is None else write_value(claim.declared, unit_of(claim.fact))
 
 
-def _claim_row(claim: ClaimCheck) -> ClaimRow:
+def _claim_row(claim: ClaimCheck, target: str) -> ClaimRow:
     unit = unit_of(claim.fact)
     return ClaimRow(
-        target=claim.target,
+        target=target,
         fact=claim.fact,
         declared=write_value(claim.declared, unit),
         observed=write_value(claim.observed, unit),

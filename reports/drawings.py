@@ -5,20 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ..engine.analysis.model import Cell, Contrast
-from .figures import Figure, Group, Plotted, RatioRow, Reference, draw_bars, draw_boxes, draw_distribution, draw_ratios, draw_sessions
+from .curves import draw_distribution, draw_sessions
+from .figures import Figure, Group, Plotted, Reference
 from .numbers import Scale, scale_column
-from .sentences import shown_percent, tone_of, verdict_words
+from .ratios import RatioRow, draw_ratios
+from .rows import draw_bars, draw_boxes
+from .sentences import short_words, shown_percent, tone_of
 from .values import title_of
 
 
 def draw_workload(
-    anchor: str, title: str, kinds: Sequence[str], cells: Sequence[Cell], contrasts: Sequence[Contrast], titles: Mapping[str, str], margin: float | None
+    anchor: str,
+    title: str,
+    kinds: Sequence[str],
+    cells: Sequence[Cell],
+    contrasts: Sequence[Contrast],
+    titles: Mapping[str, str],
+    margin: float | None,
 ) -> tuple[Figure, ...]:
     """Figures over all cells of a workload: bars per metric (when asked for, or when nothing is compared) and the ratios."""
     figures: list[Figure] = []
     if cells and ("bar" in kinds or not contrasts):
         figures += _bars(anchor, title, cells, titles)
-    if "interval" in kinds and contrasts and margin is not None:
+    if "interval" in kinds and margin is not None and any(shown_percent(c) for c in contrasts):
         figures += _ratios(anchor, title, contrasts, titles, margin)
     return tuple(figures)
 
@@ -45,7 +54,8 @@ def _bars(anchor: str, title: str, cells: Sequence[Cell], titles: Mapping[str, s
         chosen = [cell for cell in cells if (cell.metric.name, cell.metric.unit) == (metric, unit)]
         names = list(dict.fromkeys(cell.cell for cell in chosen))
         groups = [
-            Group(label=name if len(names) > 1 else "", rows=tuple(_plotted(cell, titles) for cell in _in_order(chosen, name, titles))) for name in names
+            Group(label=name if len(names) > 1 else "", rows=tuple(_plotted(cell, titles) for cell in _in_order(chosen, name, titles)))
+            for name in names
         ]
         scale = scale_column([cell.summary.centre for cell in chosen if cell.summary], unit)
         figure_name = f"{anchor}-bar" if number == 0 else f"{anchor}-bar-{number + 1}"
@@ -63,7 +73,7 @@ def _ratios(anchor: str, title: str, contrasts: Sequence[Contrast], titles: Mapp
         chosen = [c for c in contrasts if c.baseline == baseline]
         targets, cells = {c.target for c in chosen}, {c.cell for c in chosen}
         rows = [
-            RatioRow(label=_ratio_label(c, titles, len(targets), len(cells)), percent=shown_percent(c), words=verdict_words(c), tone=tone_of(c))
+            RatioRow(label=_ratio_label(c, titles, len(targets), len(cells)), percent=shown_percent(c), words=short_words(c), tone=tone_of(c))
             for c in chosen
         ]
         against = titles.get(baseline, baseline)
@@ -99,4 +109,4 @@ def _reference(cells: Sequence[Cell]) -> Reference | None:
         return None
     value = sustained.pop()
     unit = next(cell.metric.unit for cell in cells if cell.limits)
-    return Reference(value=value, label=f"documented limit {scale_column([value], unit).quantity(value)}")
+    return Reference(value=value, label=f"documented limit {scale_column([value], unit).declared(value)}")

@@ -13,7 +13,14 @@ from markupsafe import Markup
 
 from .svg import clean
 
-_SPECIAL = re.compile(r"[&<>\"'`*_\[\]{}|\\~#!$^@]|(?<=:)/(?=/)|:(?=//)|(?<=www)\.|^[-+=:]|^ +|(?<=^)\d{1,9}(?=[.)]\s)", re.IGNORECASE)
+_SPECIAL = re.compile(
+    r"[&<>\"`*\[\]{}|\\~#!$^@]"  # what starts markup anywhere
+    r"|(?<![^\W_])_|_(?![^\W_])"  # an underscore at the edge of a word; inside one it is text everywhere
+    r"|:(?=//)|(?<=www)\."  # what makes a bare address a link
+    r"|^[-+=:](?![^\W_])|^\d{1,9}(?=[.)](?:\s|$))",  # what starts a list, a rule, a directive at the start of a line
+    re.IGNORECASE,
+)
+_NAMED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 _STATEMENT = re.compile(r"^(import|export)\b")
 
 
@@ -23,17 +30,13 @@ class MarkdownText(Markup):
 
 def escape_markdown(text: str) -> str:
     """``text`` on one line as Markdown that shows exactly that text, at the start of a line as well as inside one."""
-    line = _SPECIAL.sub(lambda match: "".join(f"&#{ord(c)};" for c in match[0]), clean(text))
+    line = _SPECIAL.sub(lambda match: "".join(_NAMED.get(c, f"&#{ord(c)};") for c in match[0]), clean(text))
     return _STATEMENT.sub(lambda match: f"&#{ord(match[0][0])};{match[0][1:]}", line)
 
 
 def code_span(text: str) -> MarkdownText:
-    """``text`` as code, with a fence of backquotes longer than any inside; bars become references' look-alike so that tables stay whole.
-
-    Inside code no character reference is decoded, so ``|``, braces and angle brackets cannot be written there safely: such text is
-    escaped as plain text instead.
-    """
+    """``text`` as code. Inside code no reference is decoded: text with a bar, a backquote, a backslash or a template's braces stays plain text."""
     line = clean(text)
-    if not line or re.search(r"[|`<>{}\\]|://", line):
+    if not line or re.search(r"[|`\\]|\{[{%#]", line):
         return MarkdownText(escape_markdown(line))
     return MarkdownText(f"`{line}`")

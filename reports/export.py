@@ -78,7 +78,7 @@ def guard(text: str) -> str:
 
 def plain(value: object) -> Json:
     """Dataclasses, enums and mappings as JSON values; a float that is not finite becomes null."""
-    if value is None or isinstance(value, bool | int) and not isinstance(value, Enum):
+    if value is None or (isinstance(value, bool | int) and not isinstance(value, Enum)):
         return value
     if isinstance(value, Enum):
         return str(value.value)

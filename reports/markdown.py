@@ -12,21 +12,21 @@ from .sandbox import Sandbox, render
 PAGE, SUMMARY = "page.md.j2", "summary.md.j2"
 
 
-def render_page(view: View, template: Path | None = None) -> bytes:
-    """The page as Markdown, from the built-in template or the author's own.
+def render_page(view: View, template: Path | None = None, folder: str = "figures") -> bytes:
+    """The page as Markdown, from the built-in template or the author's own. ``folder`` is where its figures lie, relative to the page.
 
     Raises:
         SpecError: the template is wrong; with file and line.
     """
     environment = make_environment(template.parent if template else None)
-    return _tidy(render(environment, template.name if template else PAGE, {"view": view}))
+    return _tidy(render(environment, template.name if template else PAGE, {"view": view, "folder": folder}))
 
 
 def render_summary(view: View, limit: int = 60_000) -> bytes:
     """A comment for a pull request or a job: established differences first, the rest folded, at most ``limit`` characters."""
-    text = _tidy(render(make_environment(), SUMMARY, {"view": view, "rows": 50}))
+    text = _tidy(render(make_environment(), SUMMARY, {"view": view, "folder": "", "rows": 50}))
     if len(text.decode()) > limit:
-        text = _tidy(render(make_environment(), SUMMARY, {"view": view, "rows": 0}))
+        text = _tidy(render(make_environment(), SUMMARY, {"view": view, "folder": "", "rows": 0}))
     if len(text.decode()) <= limit:
         return text
     kept = text.decode()[:limit].rpartition("\n\n")[0]

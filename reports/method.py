@@ -6,7 +6,7 @@ from ..engine.analysis.model import Analysis
 from ..engine.results import RunData
 from ..engine.spec import Method, Mode, Order
 from .model import Item
-from .numbers import RULE, scale_column, write_share
+from .numbers import RULE, scale_column, write_declared
 from .values import write_value
 
 ORDERS = {
@@ -17,7 +17,7 @@ ORDERS = {
 GATE_UNITS = {"min_duration": "s", "min_samples": "1"}
 FORMULAS = (
     "percent = 100 (b/a - 1), where a is the baseline and b the other target",
-    "better and worse follow from the sign of an established difference and the metric's declared direction",
+    "better and worse follow from the sign of an established difference and the declared direction of the metric",
     "CoV = standard deviation / mean of session values",
 )
 
@@ -59,33 +59,35 @@ def _optional(method: Method) -> list[Item]:
     if method.cooldown_s:
         rows.append(Item(name="Cool-down", text=f"{method.cooldown_s:g} s between allocations"))
     if method.precision:
-        goal = f"half-width {write_share(method.precision.half_width)}, at most {method.precision.max_sessions} sessions, size fixed after the pilot"
+        goal = f"half-width {write_declared(method.precision.half_width)}, at most {method.precision.max_sessions} sessions"
         rows.append(Item(name="Precision", text=goal))
     return rows
 
 
 def _statistics(analysis: Analysis) -> list[Item]:
-    methods = sorted({c.method for c in analysis.contrasts if c.method})
+    methods = sorted({c.method for c in analysis.contrasts if c.interval})
     rows = [Item(name="Tests", text="; ".join(methods) or "none: nothing was compared")]
-    rows.append(Item(name="Confidence", text=f"{write_share(analysis.confidence)} for intervals of means and of differences"))
+    rows.append(Item(name="Confidence", text=f"{write_declared(analysis.confidence)} for intervals of means and of differences"))
     if analysis.family:
         rows.append(Item(name="Adjustment", text=f"Holm over the {analysis.family} primary verdicts of this run; other metrics are descriptive"))
     if analysis.equivalence is not None:
-        rows.append(Item(name="Margin", text=f"{write_share(analysis.equivalence)}, decided by the 90 % interval of the ratio (two one-sided tests)"))
+        rows.append(Item(name="Margin", text=f"{write_declared(analysis.equivalence)}, decided by two one-sided tests"))
     return rows
 
 
 def _gates(run: RunData) -> list[Item]:
-    rows: dict[str, None] = {}
+    """The gates that the spec sets, by workload; a workload's experiments may differ, then each bound is named once."""
+    bounds: dict[str, dict[str, None]] = {}
     for experiment in run.experiments:
         for name, bound in sorted(experiment.gates.items()):
-            rows.setdefault(f"{experiment.workload}: {name} {_bound(name, bound)}")
-    return [Item(name="Gates", text="; ".join(rows))] if rows else [Item(name="Gates", text="the tools' defaults")]
+            bounds.setdefault(experiment.workload, {}).setdefault(f"{name} {_bound(name, bound)}")
+    text = "; ".join(f"{workload}: {', '.join(words)}" for workload, words in bounds.items())
+    return [Item(name="Gates", text=text or "the tools' defaults")]
 
 
 def _bound(name: str, bound: float) -> str:
     unit = GATE_UNITS.get(name)
-    return write_share(bound) if unit is None else scale_column([bound], unit).quantity(bound)
+    return write_declared(bound) if unit is None else scale_column([bound], unit).declared(bound)
 
 
 def _software(run: RunData) -> list[Item]:

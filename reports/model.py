@@ -242,6 +242,7 @@ class View:
     method: tuple[Item, ...]
     formulas: tuple[str, ...]
     raw: tuple[RawRow, ...]
+    confidence: str = "95 %"
     baseline: str = ""
     labels: tuple[Item, ...] = field(default=())
 

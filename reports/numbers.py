@@ -71,6 +71,10 @@ class Scale:
         """``value`` (base unit) with its unit, such as ``941 Mbit/s``."""
         return f"{self.write(value)} {self.unit}".rstrip()
 
+    def declared(self, value: float) -> str:
+        """A declared ``value`` (base unit) with its unit and without digits that nobody declared, such as ``1.25 Gbit/s``."""
+        return f"{steady(self.of(value)):.9g} {self.unit}".rstrip()
+
     def interval(self, low: float, high: float) -> tuple[str, int]:
         """``low to high`` in the column's unit, and the decimals that its half-width asks for."""
         decimals = decimals_for((self.of(high) - self.of(low)) / 2)
@@ -78,14 +82,18 @@ class Scale:
 
 
 def scale_column(values: Iterable[float], unit: str) -> Scale:
-    """Choose the one unit in which all ``values`` (base unit ``unit``) of a column are shown. A unit that is not known is shown as it is."""
+    """Choose the one unit in which all ``values`` (base unit ``unit``) of a column are shown; none for an empty column.
+
+    A unit that is not known is shown as it is.
+    """
     if unit == "1":
         return Scale(factor=1.0, unit="")
     try:
         dimension = Dimension(unit)
     except ValueError:
         return Scale(factor=1.0, unit=unit)
-    factor, name = scale_for(list(values), dimension)
+    shown = list(values)
+    factor, name = scale_for(shown, dimension) if shown else (1.0, "")
     return Scale(factor=factor, unit=name)
 
 
@@ -95,6 +103,11 @@ def write_share(ratio: float) -> str:
     decimals = min(3, max(0, plain_decimals(percent, 3)))
     text = write_number(percent, decimals)
     return f"{write_number(math.floor(percent * 100) / 100, 2)} %" if text.startswith("100") and percent < 100 else f"{text} %"
+
+
+def write_declared(ratio: float) -> str:
+    """A declared ratio as percent with all its digits and no more: 0.02 is ``2 %``."""
+    return f"{steady(100 * ratio):g} %"
 
 
 def write_p(p: float) -> str:

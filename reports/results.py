@@ -56,7 +56,13 @@ def make_context(run: RunData, analysis: Analysis, tallies: Mapping[str, Tally])
         contrasts.setdefault(contrast.cell, []).append(contrast)
     anchors = make_slugs([*(w.name for w in run.spec.workloads), *dict.fromkeys(e.cell for e in run.experiments), *cells])
     return Context(
-        run=run, analysis=analysis, titles={t.name: t.title for t in ordered}, anchors=anchors, tallies=tallies, cells=cells, contrasts=contrasts,
+        run=run,
+        analysis=analysis,
+        titles={t.name: t.title for t in ordered},
+        anchors=anchors,
+        tallies=tallies,
+        cells=cells,
+        contrasts=contrasts,
         experiments={(e.cell, e.target): e.id for e in run.experiments},
     )
 
@@ -95,12 +101,22 @@ def _workload(context: Context, workload: WorkloadSpec, experiments: Mapping[str
     primaries = [cell for name in names for cell in context.cells.get(name, ()) if cell.primary]
     contrasts = [c for name in names for c in context.contrasts.get(name, ()) if c.primary]
     figures = draw_workload(
-        context.anchors[workload.name], workload.title, context.run.spec.report.figures, primaries, contrasts, context.titles,
+        context.anchors[workload.name],
+        workload.title,
+        context.run.spec.report.figures,
+        primaries,
+        contrasts,
+        context.titles,
         context.analysis.equivalence,
     )
     return WorkloadView(
-        name=workload.name, title=workload.title, anchor=context.anchors[workload.name], tool=workload.tool, settings=_settings(workload),
-        figures=figures, cells=tuple(cells),
+        name=workload.name,
+        title=workload.title,
+        anchor=context.anchors[workload.name],
+        tool=workload.tool,
+        settings=_settings(workload),
+        figures=figures,
+        cells=tuple(cells),
     )
 
 
@@ -135,8 +151,14 @@ def _cell(context: Context, name: str, experiments: Sequence[Experiment]) -> Cel
         comparisons=comparisons,
         compared=tuple(dict.fromkeys(context.title(c.target) for c in others)),
         descriptive=_descriptive(context, experiments, [c for c in cells if not c.primary], others),
-        figures=draw_cell(context.anchors[name], name, context.run.spec.report.figures, [primary[e.target] for e in experiments if e.target in primary],
-                          context.titles, scale),
+        figures=draw_cell(
+            context.anchors[name],
+            name,
+            context.run.spec.report.figures,
+            [primary[e.target] for e in experiments if e.target in primary],
+            context.titles,
+            scale,
+        ),
         has_limits=any(row.limits for row in rows),
         has_price=any(row.price for row in rows),
         has_notes=any(row.notes for row in rows),
@@ -156,8 +178,20 @@ def _row(context: Context, experiment: Experiment, cell: Cell | None, scale: Sca
     if cell is None or summary is None:
         reason = (cell.not_measured if cell else None) or context.run.skipped.get(experiment.id) or "no trial gave a value"
         return ResultRow(
-            target=target, sessions="0", trials=trials, centre="", interval="", median="", sd="", cov="", quartiles="", limits="", price="", notes="",
-            reference=reference, absent=f"{ABSENT} ({reason})",
+            target=target,
+            sessions="0",
+            trials=trials,
+            centre="",
+            interval="",
+            median="",
+            sd="",
+            cov="",
+            quartiles="",
+            limits="",
+            price="",
+            notes="",
+            reference=reference,
+            absent=f"{ABSENT} ({reason})",
         )
     decimals = _decimals(summary, scale)
     return ResultRow(

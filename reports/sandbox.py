@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-from jinja2.sandbox import ImmutableSandboxedEnvironment, SecurityError
+from jinja2.exceptions import SecurityError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup
 
 from ..engine.errors import SpecError
@@ -97,7 +98,8 @@ def render(environment: Sandbox, name: str, context: Mapping[str, object]) -> st
     except jinja2.TemplateSyntaxError as error:
         raise SpecError(error.message or "syntax error", where=f"{error.filename or name}:{error.lineno}", remedy="correct the template") from error
     except jinja2.TemplateNotFound as error:
-        raise SpecError(f"no template {error.name!r} in the template's directory", where=name, remedy="templates include files beside themselves") from error
+        remedy = "a template includes files beside itself"
+        raise SpecError(f"no template {error.name!r} in the template's directory", where=name, remedy=remedy) from error
     except (jinja2.TemplateError, TypeError, ValueError, LookupError, ArithmeticError, AttributeError, RecursionError) as error:
         raise SpecError(str(error), where=_locate(error, name), remedy="docs/writing-templates.md lists what a template can use") from error
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from ..engine.analysis.model import Contrast, Difference, Margin, Void
 from ..engine.results import Direction, Metric
-from .numbers import Percent, write_p, write_share
+from .numbers import Percent, write_declared, write_p
 
 
 class Tone(StrEnum):
@@ -89,7 +89,7 @@ def verdict_words(contrast: Contrast) -> str:
     words = "no difference established" if difference is None else difference.value
     if tone in (Tone.BETTER, Tone.WORSE):
         words += f" ({tone.value})"
-    margin = f"the {write_share(contrast.equivalence)} margin"
+    margin = f"the {write_declared(contrast.equivalence)} margin"
     match verdict.margin:
         case Margin.INSIDE:
             return f"{words}, inside {margin}"
@@ -97,6 +97,14 @@ def verdict_words(contrast: Contrast) -> str:
             return f"{words}, outside {margin}"
         case _:
             return f"{words}, {margin} undecided"
+
+
+def short_words(contrast: Contrast) -> str:
+    """:func:`verdict_words` for a narrow column: the margin without its size."""
+    words = verdict_words(contrast).replace("no difference established", "none established")
+    return words.replace(f"the {write_declared(contrast.equivalence)} margin undecided", "margin undecided").replace(
+        f"the {write_declared(contrast.equivalence)} margin", "the margin"
+    )
 
 
 def shown_percent(contrast: Contrast) -> Percent | None:
@@ -110,6 +118,8 @@ def shown_percent(contrast: Contrast) -> Percent | None:
 def write_test(contrast: Contrast) -> str:
     """The test behind a comparison for tables: method, p values, degrees of freedom."""
     parts = [contrast.method]
+    if shown_percent(contrast) is None:
+        return contrast.method
     if contrast.p is not None:
         parts.append(f"p {write_p(contrast.p)}")
     if contrast.p_holm is not None:
@@ -131,7 +141,7 @@ def _difference(contrast: Contrast, names: Names, difference: Difference, percen
 
 
 def _margin_clause(contrast: Contrast) -> str:
-    margin = f"the {write_share(contrast.equivalence)} margin"
+    margin = f"the {write_declared(contrast.equivalence)} margin"
     tone = tone_of(contrast)
     graded = tone in (Tone.BETTER, Tone.WORSE)
     match contrast.verdict.margin if contrast.verdict else None:
@@ -152,7 +162,7 @@ def _no_difference(contrast: Contrast, names: Names, family: int, percent: Perce
         text += f"; the interval is that of one comparison, the verdict is adjusted for {family}"
     margin = contrast.verdict.margin if contrast.verdict else None
     if margin is Margin.INSIDE:
-        return f"{text}; the two lie inside the {write_share(contrast.equivalence)} margin."
+        return f"{text}; the two lie inside the {write_declared(contrast.equivalence)} margin."
     return f"{text}{_needed(contrast, percent)}."
 
 
@@ -160,12 +170,12 @@ def _needed(contrast: Contrast, percent: Percent) -> str:
     if contrast.sessions_needed is None:
         return ""
     seen = max(abs(percent.value) / 100, contrast.equivalence)
-    of = f"of {percent.size()}" if seen > contrast.equivalence else f"of {write_share(contrast.equivalence)}"
+    of = f"of {percent.size()}" if seen > contrast.equivalence else f"of {write_declared(contrast.equivalence)}"
     return f"; about {contrast.sessions_needed} sessions would settle a difference {of}"
 
 
 def _evidence(contrast: Contrast, interval: str) -> str:
-    confidence = write_share(contrast.interval.confidence) if contrast.interval else ""
+    confidence = write_declared(contrast.interval.confidence) if contrast.interval else ""
     p = "" if contrast.p_holm is None else f", p_Holm {write_p(contrast.p_holm)}"
     if not p and contrast.p is not None:
         p = f", p {write_p(contrast.p)}"
@@ -184,14 +194,11 @@ def _test_dependence(contrast: Contrast) -> str:
 
 def _void_sentence(contrast: Contrast, names: Names) -> str:
     verdict = contrast.verdict
+    void = verdict.void if verdict and verdict.void else Void.TOO_FEW
+    if void is Void.LIMIT_BOUND:
+        return (
+            f"In {noun(contrast.metric)} {names.target} and {names.baseline} are both at the documented limit: this says nothing about the software."
+        )
     reason = f" ({verdict.reason})" if verdict and verdict.reason else ""
-    match verdict.void if verdict else None:
-        case Void.LIMIT_BOUND:
-            why = "both are at the documented limit: this says nothing about the software"
-        case Void.INVALID:
-            why = "the trials are invalid"
-        case Void.NOT_COMPARABLE:
-            why = "the two are not comparable"
-        case _:
-            why = "there are too few sessions"
-    return f"No verdict on {_subject(contrast, names)}: {why}{reason}."
+    needed = f" About {contrast.sessions_needed} sessions would be enough." if void is Void.TOO_FEW and contrast.sessions_needed else ""
+    return f"No verdict on {_subject(contrast, names)}: {void.value}{reason}.{needed}"

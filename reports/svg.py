@@ -18,6 +18,7 @@ PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#6
 """Okabe and Ito's colours (2008), which people with any colour vision can tell apart; the first is the baseline's."""
 FONT = "system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', Helvetica, Arial, sans-serif"
 
+_DIRECTION = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _XML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
 
 
@@ -27,7 +28,7 @@ def clean(text: str) -> str:
 
 
 def _is_control(character: str) -> bool:
-    return unicodedata.category(character) in {"Cc", "Cs", "Co", "Cn"} or character in "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+    return unicodedata.category(character) in {"Cc", "Cs", "Co", "Cn"} or character in _DIRECTION
 
 
 def escape(text: str) -> str:
@@ -62,7 +63,18 @@ class Canvas:
     height: float = 0.0
     elements: list[str] = field(default_factory=list)
 
-    def text(self, x: float, y: float, text: str, *, size: float = 12, colour: str = INK, anchor: str = "start", weight: int = 400, width: float | None = None) -> None:
+    def text(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        *,
+        size: float = 12,
+        colour: str = INK,
+        anchor: str = "start",
+        weight: int = 400,
+        width: float | None = None,
+    ) -> None:
         """Text with its baseline at ``y``, cut to ``width`` px; a cut text keeps its whole wording as a tooltip."""
         shown = clean(text) if width is None else fit(text, width, size)
         tooltip = f"<title>{escape(text)}</title>" if shown != clean(text) else ""
@@ -74,9 +86,23 @@ class Canvas:
         dashes = f' stroke-dasharray="{dash}"' if dash else ""
         self.elements.append(f'<line x1="{px(x1)}" y1="{px(y1)}" x2="{px(x2)}" y2="{px(y2)}" stroke="{colour}" stroke-width="{px(width)}"{dashes}/>')
 
-    def rect(self, x: float, y: float, width: float, height: float, *, fill: str, opacity: float = 1.0, stroke: str = "", radius: float = 0.0, tooltip: str = "") -> None:
+    def rect(
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        *,
+        fill: str,
+        opacity: float = 1.0,
+        stroke: str = "",
+        radius: float = 0.0,
+        tooltip: str = "",
+    ) -> None:
         """A rectangle; widths below 0 are drawn as 0."""
-        extra = (f' fill-opacity="{opacity:g}"' if opacity < 1 else "") + (f' stroke="{stroke}" stroke-width="1.5"' if stroke else "") + (f' rx="{px(radius)}"' if radius else "")
+        extra = f' fill-opacity="{opacity:g}"' if opacity < 1 else ""
+        extra += f' stroke="{stroke}" stroke-width="1.5"' if stroke else ""
+        extra += f' rx="{px(radius)}"' if radius else ""
         shape = f'<rect x="{px(x)}" y="{px(y)}" width="{px(max(0.0, width))}" height="{px(height)}" fill="{fill}"{extra}'
         self.elements.append(f"{shape}><title>{escape(tooltip)}</title></rect>" if tooltip else f"{shape}/>")
 
@@ -180,6 +206,22 @@ def draw_y_axis(canvas: Canvas, axis: Axis, left: float, right: float) -> None:
 
 
 __all__ = [
-    "BAND", "GRID", "INK", "MINUS", "MUTED", "PALETTE", "PAPER", "WIDTH", "Axis", "Canvas", "clean", "draw_x_axis", "draw_y_axis", "escape", "fit",
-    "make_axis", "px", "text_width",
+    "BAND",
+    "GRID",
+    "INK",
+    "MINUS",
+    "MUTED",
+    "PALETTE",
+    "PAPER",
+    "WIDTH",
+    "Axis",
+    "Canvas",
+    "clean",
+    "draw_x_axis",
+    "draw_y_axis",
+    "escape",
+    "fit",
+    "make_axis",
+    "px",
+    "text_width",
 ]

@@ -53,27 +53,27 @@ def refer(experiment_id: str, tallies: Mapping[str, Tally]) -> Reference:
     return Reference(anchor=anchor_of(experiment_id), trials=write_sequences(valid) or "none", count=len(valid))
 
 
-def list_raw(run: RunData, tallies: Mapping[str, Tally]) -> tuple[RawRow, ...]:
+def list_raw(run: RunData, tallies: Mapping[str, Tally], titles: Mapping[str, str]) -> tuple[RawRow, ...]:
     """The raw-data section: one row per experiment, in the order of the spec."""
-    return tuple(_raw_row(experiment, tallies.get(experiment.id, Tally())) for experiment in run.experiments)
+    return tuple(_raw_row(experiment, tallies.get(experiment.id, Tally()), titles) for experiment in run.experiments)
 
 
-def list_excluded(run: RunData) -> tuple[ExcludedTrial, ...]:
+def list_excluded(run: RunData, titles: Mapping[str, str]) -> tuple[ExcludedTrial, ...]:
     """Every measured trial that is not valid, by sequence number, with its reason."""
     experiments = {experiment.id: experiment for experiment in run.experiments}
     return tuple(
-        _excluded(trial, experiments.get(trial.experiment_id))
+        _excluded(trial, experiments.get(trial.experiment_id), titles)
         for trial in run.trials
         if trial.kind is TrialKind.MEASURED and trial.status is not TrialStatus.VALID
     )
 
 
-def _raw_row(experiment: Experiment, tally: Tally) -> RawRow:
+def _raw_row(experiment: Experiment, tally: Tally, titles: Mapping[str, str]) -> RawRow:
     others = "; ".join(f"{status}: {write_sequences(numbers)}" for status, numbers in sorted(tally.others.items()))
     return RawRow(
         anchor=anchor_of(experiment.id),
         experiment=experiment.short_id,
-        target=experiment.target,
+        target=titles.get(experiment.target, experiment.target),
         cell=experiment.cell,
         valid=write_sequences(tally.valid) or "none",
         others=others or "none",
@@ -82,10 +82,10 @@ def _raw_row(experiment: Experiment, tally: Tally) -> RawRow:
     )
 
 
-def _excluded(trial: Trial, experiment: Experiment | None) -> ExcludedTrial:
+def _excluded(trial: Trial, experiment: Experiment | None, titles: Mapping[str, str]) -> ExcludedTrial:
     return ExcludedTrial(
         sequence=trial.sequence,
-        target=experiment.target if experiment else "unknown",
+        target=titles.get(experiment.target, experiment.target) if experiment else "unknown",
         cell=experiment.cell if experiment else trial.experiment_id[:12],
         session=trial.session,
         status=trial.status.value,

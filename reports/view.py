@@ -10,6 +10,7 @@ from .candidates import list_differences
 from .configuration import describe_targets, list_claims
 from .method import FORMULAS, describe_method, list_warnings
 from .model import Absence, FindingRow, Item, Statement, View
+from .numbers import write_declared
 from .results import Context, compare, describe_workloads, make_context
 from .sentences import Tone
 from .trials import list_excluded, list_raw, tally_trials
@@ -37,13 +38,14 @@ def build_view(run: RunData, analysis: Analysis) -> View:
         workloads=describe_workloads(context),
         configurations=describe_targets(run, {t.name: anchors[f"target-{t.name}"] for t in run.spec.targets}),
         claims=list_claims(run),
-        findings=_findings(run),
+        findings=_findings(context),
         differences=list_differences(run, analysis),
         not_measured=_not_measured(context),
-        excluded=list_excluded(run),
+        excluded=list_excluded(run, context.titles),
         method=describe_method(run, analysis),
         formulas=FORMULAS,
-        raw=list_raw(run, tallies),
+        raw=list_raw(run, tallies, context.titles),
+        confidence=write_declared(analysis.confidence),
         baseline=context.title(analysis.baseline) if analysis.baseline else "",
         labels=tuple(Item(name=name, text=text) for name, text in sorted(run.spec.labels.items())),
     )
@@ -87,19 +89,21 @@ def _about(run: RunData) -> tuple[Item, ...]:
 def _summarise(context: Context) -> tuple[Statement, ...]:
     """One sentence per primary comparison: established differences first, then open ones, then void ones; the page's order within each."""
     comparisons = [compare(context, c) for c in context.analysis.contrasts if c.primary]
-    statements = [
-        Statement(cell=c.cell, text=c.sentence, tone=c.tone, anchor=context.anchors.get(c.cell, "")) for c in comparisons
-    ]
+    statements = [Statement(cell=c.cell, text=c.sentence, tone=c.tone, anchor=context.anchors.get(c.cell, "")) for c in comparisons]
     return tuple(sorted(statements, key=lambda s: RANK[s.tone]))
 
 
-def _findings(run: RunData) -> tuple[FindingRow, ...]:
+def _findings(context: Context) -> tuple[FindingRow, ...]:
+    """The run's findings and those of the analysis, each once, errors first."""
+    run = context.run
     experiments = {e.id: e for e in run.experiments}
-    ordered = sorted(run.findings, key=lambda f: (LEVELS[f.level], f.code, -1 if f.sequence is None else f.sequence))
+    found = dict.fromkeys((*run.findings, *context.analysis.findings))
+    ordered = sorted(found, key=lambda f: (LEVELS[f.level], f.code, -1 if f.sequence is None else f.sequence))
 
     def subject(finding: Finding) -> str:
         experiment = experiments.get(finding.experiment_id or "")
-        parts = [finding.target or (experiment.target if experiment else None), experiment.cell if experiment else finding.experiment_id]
+        target = finding.target or (experiment.target if experiment else None)
+        parts = [context.title(target) if target else None, experiment.cell if experiment else finding.experiment_id]
         parts.append(None if finding.sequence is None else f"trial {finding.sequence}")
         return ", ".join(part for part in parts if part)
 

@@ -82,7 +82,13 @@ def _target(name: str, title: str, price: float | None = None) -> Target:
     )
     cost = None if price is None else Price(per_hour=price, currency="USD", source="https://prices.example.org", as_of=day)
     return Target(
-        name=name, title=title, sites={role.value: site for role in Role}, claims={"cni.mtu": 1500, "cpu.count": 4}, document={}, limits=limits, price=cost
+        name=name,
+        title=title,
+        sites={role.value: site for role in Role},
+        claims={"cni.mtu": 1500, "cpu.count": 4},
+        document={},
+        limits=limits,
+        price=cost,
     )
 
 
@@ -116,8 +122,16 @@ def make_experiments() -> tuple[Experiment, ...]:
             digest = f"{len(found) + 1:02x}" * 32
             found.append(
                 Experiment(
-                    id=digest, target=target, workload=workload, title=cell, point=point, tool=tools[workload], parameters={}, primary=primary,
-                    roles=(RolePlace(role=Role.CLIENT, site=target),), gates={"min_duration": 9.0, "max_error_ratio": 0.001},
+                    id=digest,
+                    target=target,
+                    workload=workload,
+                    title=cell,
+                    point=point,
+                    tool=tools[workload],
+                    parameters={},
+                    primary=primary,
+                    roles=(RolePlace(role=Role.CLIENT, site=target),),
+                    gates={"min_duration": 9.0, "max_error_ratio": 0.001},
                 )
             )
     return tuple(found)
@@ -148,8 +162,18 @@ def _trial(experiment: Experiment, session: int, index: int, sequence: int, nois
     measurements = tuple(_measurements(experiment, session, noise))
     raw = (RawFile(path=f"raw/{sequence}/client.stdout", size=4096, sha256="00" * 32),)
     trial = Trial(
-        sequence=sequence, experiment_id=experiment.id, session=session, kind=kind, index=index, job_id=f"job-{sequence}", status=TrialStatus.VALID,
-        started_at=START + 15.0 * sequence, duration_s=10.2, exit_code=0, measurements=measurements, raw=raw,
+        sequence=sequence,
+        experiment_id=experiment.id,
+        session=session,
+        kind=kind,
+        index=index,
+        job_id=f"job-{sequence}",
+        status=TrialStatus.VALID,
+        started_at=START + 15.0 * sequence,
+        duration_s=10.2,
+        exit_code=0,
+        measurements=measurements,
+        raw=raw,
         gates=(GateResult(name="min_duration", bound=9.0, observed=10.0, passed=True),),
         usage={"client": {"cpu.user": 0.2 if experiment.target == "aks" else 0.41}},
     )
@@ -186,7 +210,14 @@ def make_run() -> RunData:
     skipped = {e.id: "node ports are closed on this cluster" for e in experiments if "node-port" in e.cell}
     return RunData(
         run_id="constellation-azure-20230320-081320-a1b2c3",
-        manifest={"run_id": "x", "benchspec": "0.1.0", "created_at": "2023-03-20T08:13:20Z", "spec_sha256": "ab" * 32, "python": "3.11.7", "overrides": []},
+        manifest={
+            "run_id": "x",
+            "benchspec": "0.1.0",
+            "created_at": "2023-03-20T08:13:20Z",
+            "spec_sha256": "ab" * 32,
+            "python": "3.11.7",
+            "overrides": [],
+        },
         document={"apiVersion": "benchspec/v1", "kind": "Benchmark", "name": "constellation-azure"},
         spec=make_spec(),
         experiments=experiments,
