@@ -1,7 +1,7 @@
 """Golden outputs of tools: raw files beside ``CASE.expected.json``, which says what made them and what a parser must find in them.
 
 ``{"tool", "command", "parameters", "outputs": [files], "exit_code", "measurements": {series: value}}``, or ``"error": "part of the message"`` instead
-of measurements. Adding a case is adding files.
+of measurements; ``"stderr": file`` where the tool's stderr matters. Adding a case is adding files.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class Golden:
     exit_code: int
     measurements: dict[str, float] | None
     error: str | None
+    stderr: bytes = b""
 
 
 def goldens(tool: str) -> list[Golden]:
@@ -51,6 +52,7 @@ def _golden(path: Path) -> Golden:
         exit_code=case["exit_code"],
         measurements=case.get("measurements"),
         error=case.get("error"),
+        stderr=(path.parent / case["stderr"]).read_bytes() if "stderr" in case else b"",
     )
 
 
@@ -68,7 +70,7 @@ def by_series(found: Sequence[Measurement]) -> dict[str, float]:
 
 def check(workload: Workload, case: Golden) -> None:
     """Parse the case and hold the result against what is expected: the same series, values equal to 1e-9, units as declared."""
-    jobs = [completed(raw, case.exit_code) for raw in case.outputs]
+    jobs = [completed(raw, case.exit_code, case.stderr) for raw in case.outputs]
     if case.error is not None:
         with pytest.raises(ParseError) as caught:
             workload.parse(jobs, case.parameters)
@@ -76,7 +78,7 @@ def check(workload: Workload, case: Golden) -> None:
         return
     found = workload.parse(jobs, case.parameters)
     assert by_series(found) == pytest.approx(case.measurements, rel=1e-9, abs=1e-12)
-    units = {metric.name: metric.unit for metric in workload.METRICS}
+    units = {metric.name: metric.unit for metric in (*workload.metrics(case.parameters), *getattr(workload, "GATE_INPUTS", ()))}
     assert all(m.unit == units[m.metric] and math.isfinite(m.value) for m in found)
 
 
