@@ -1,6 +1,7 @@
 """Declared against observed: every claim of a target held against the facts of a site, and the facts of one moment against another's.
 
-Three answers: match, mismatch, and unknown when the fact could not be observed. A mismatch is claimed only where the two can be compared without doubt.
+Three answers: match, mismatch, and unknown when the fact could not be observed. A mismatch is claimed only where the two can be compared without
+doubt.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ MEMORY_RESERVED = 0.12
 _ROUNDING = 0.01
 _SEPARATORS = re.compile(r"\((?:r|tm|c)\)|[\s,;/()@]+", re.IGNORECASE)
 _PROVIDERS = {"amazon": "aws", "ec2": "aws", "amazon web services": "aws", "google": "gcp", "gce": "gcp", "google cloud": "gcp", "microsoft": "azure"}
+_CPU_VENDORS = frozenset({"amd", "intel", "ampere", "arm"})
+_CLOUD_MODEL = re.compile(r"\b(\d{4})v\b")  # Azure's documents say 7763v, its machines 7763
 _EVIDENCE = ("none", "kernel", "device")
 
 FACT_OF_CLAIM: Mapping[str, str] = {
@@ -158,6 +161,15 @@ def _by_words(declared: Json, observed: Json) -> bool:
     return words_match(str(declared), str(observed))
 
 
+def _cpu_model(declared: Json, observed: Json) -> bool | None:
+    """A contradiction takes another model number or vendor: names such as Milan or Ice Lake stand in documents, not in the CPU."""
+    one, other = (_CLOUD_MODEL.sub(r"\1", str(value).lower()) for value in (declared, observed))
+    if words_match(one, other):
+        return True
+    missing = [word for word in _words(one) if not words_match(word, other)]
+    return False if any(word in _CPU_VENDORS or any(c.isdigit() for c in word) for word in missing) else None
+
+
 def _by_version(declared: Json, observed: Json) -> bool:
     return version_matches(str(declared), str(observed))
 
@@ -176,7 +188,7 @@ def _number(value: Json) -> float:
 
 _COMPARISONS: Mapping[str, Comparison] = {
     "cloud.provider": _provider,
-    "cpu.model": _by_words,
+    "cpu.model": _cpu_model,
     "memory.total": memory_matches,
     "memory.swap": _about,
     "net.link": _about,

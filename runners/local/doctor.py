@@ -1,16 +1,19 @@
-"""Pre-flight findings about this host (codes F61x): what would make a run fail or cannot be done here. Nothing is created."""
+"""Pre-flight findings about this host (codes F61x, F520): what would make a run fail, cannot be done here or adds noise. Nothing is created."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from ...engine.errors import UsageError
-from ...engine.results import Finding, FindingLevel
+from ...engine.noise import rate
+from ...engine.results import FactSet, Finding, FindingLevel
 from ...engine.spec import Site
 from . import launch
+from .observe import observe
 from .state import places
 
 LITTLE_SPACE_B = 2 * 2**30
@@ -19,7 +22,7 @@ _MANAGERS_NEED = "installing packages needs root; missing tools have to be insta
 
 def check(site: Site) -> list[Finding]:
     """Shell and kernel, rights and space of the state and work directories, CPUs, and who may install packages."""
-    return [*_host(), *_directories(site), *_cpus(), *_rights()]
+    return [*_host(), *_directories(site), *_cpus(), *_rights(), *_noise(site)]
 
 
 def _finding(code: str, level: FindingLevel, message: str) -> Finding:
@@ -59,6 +62,12 @@ def _cpus() -> Iterator[Finding]:
     yield _finding("F613", FindingLevel.NOTE, f"CPUs online: {launch.online()}; usable here: {','.join(map(str, usable))}")
     if len(usable) == 1:
         yield _finding("F613", FindingLevel.WARNING, "one CPU only: client, server and everything else of this host share it, results will scatter")
+
+
+def _noise(site: Site) -> Iterator[Finding]:
+    workdir = site.options.get("workdir")
+    facts = observe(workdir if isinstance(workdir, str) else "/var/tmp")
+    yield from rate(FactSet(target="", site=site.name, when="before", observed_at=time.time(), facts=facts))
 
 
 def _rights() -> Iterator[Finding]:

@@ -1,0 +1,45 @@
+"""Looking at this host: its facts, and the tools it has."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+
+from ...engine import facts
+from ...engine.ports import Tool, ToolStatus
+from ...engine.results import Fact
+from .launch import DEFAULT_PATH, SHELL
+
+_VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+~-]*")
+_VERSION_TIMEOUT_S = 10.0
+
+
+def observe(directory: str) -> tuple[Fact, ...]:
+    """The facts of this host and of the disk under ``directory``; what takes too long is unknown."""
+    env = {"PATH": f"{os.environ.get('PATH', '')}:{DEFAULT_PATH}", "LC_ALL": "C", "DIR": directory}
+    try:
+        output = subprocess.run(
+            [SHELL, "-c", facts.script()], stdin=subprocess.DEVNULL, env=env, capture_output=True, timeout=facts.TIMEOUT_S, check=False
+        ).stdout
+    except subprocess.TimeoutExpired as error:
+        output = error.stdout or b""
+    return facts.parse(output)
+
+
+def find_tool(tool: Tool) -> ToolStatus:
+    """Look for ``tool`` in PATH and ask it for its version: the first number with a dot in it, else the first line."""
+    path = shutil.which(tool.executable, path=os.environ.get("PATH") or DEFAULT_PATH)
+    if path is None:
+        return ToolStatus(tool=tool, path=None, version=None)
+    try:
+        done = subprocess.run(
+            [path, *tool.version_argv[1:]],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=_VERSION_TIMEOUT_S, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return ToolStatus(tool=tool, path=path, version=None)
+    text = done.stdout.decode("utf-8", "replace").strip()
+    number = _VERSION.search(text)
+    return ToolStatus(tool=tool, path=path, version=number[0] if number else text.partition("\n")[0] or None)
