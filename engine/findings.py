@@ -1,0 +1,185 @@
+"""The table of finding codes: what each means and what to do about it. ``benchspec explain`` and docs/findings.md print it.
+
+A finding accompanies results and never changes them; the level (note, warning, error) stands with each finding, since one code may have
+several. The first digit groups them: F1xx claims and drift, F2xx placement, F3xx trials that do not add up, F4xx documented limits, F5xx noise
+and order, F6xx the host and the tools.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingCode:
+    """One code: a title of a few words, and an explanation with what to do."""
+
+    title: str
+    explanation: str
+
+
+def _code(title: str, explanation: str) -> FindingCode:
+    return FindingCode(title=title, explanation=explanation)
+
+
+CODES: Mapping[str, FindingCode] = {
+    "F101": _code(
+        "a claim is contradicted",
+        "A fact observed on the target differs from what the spec declares. `run` stops before anything is measured and exits "
+        "with 5; with --allow-drift it goes on, and the page shows the declared value beside the observed one. Correct the spec, "
+        "or the target.",
+    ),
+    "F102": _code(
+        "a fact changed during the run",
+        "A fact that should stay as it is was observed with another value later in the same run: a governor, an MTU, a kernel "
+        "parameter. Trials before and after it were not measured under the same conditions. Find out who changed it, and measure "
+        "again.",
+    ),
+    "F103": _code(
+        "the host was restarted",
+        "The boot id changed during the run. Sessions before and after the restart ran on differently warmed hosts, and jobs that"
+        " ran at the time are lost.",
+    ),
+    "F104": _code(
+        "another machine",
+        "The machine id changed during the run: later trials ran on another machine than earlier ones. Do not compare them.",
+    ),
+    "F351": _code(
+        "percentiles out of order",
+        "In some valid trials a lower percentile (or the minimum) lies above a higher one (or the maximum). That cannot be, so at"
+        " least one figure is not what its name says. Look at the raw output of the trials that are named.",
+    ),
+    "F352": _code(
+        "a mean outside its range",
+        "In some valid trials the mean lies below the minimum or above the maximum of the same series. Look at the raw output of "
+        "the trials that are named.",
+    ),
+    "F353": _code(
+        "data rate is not operations times block size",
+        "The data rate must equal the operation rate times the block size `bs`, within 2 %. It does not in some valid trials: the"
+        " tool ran with another block size than the spec says, or one of the figures is wrong.",
+    ),
+    "F354": _code(
+        "more operations in flight than the queue holds",
+        "By Little's law the operation rate times the mean latency is the mean number of operations in flight. It exceeds iodepth"
+        " times numjobs by more than 5 % in some valid trials, so rate, latency or depth is not what it seems.",
+    ),
+    "F355": _code(
+        "faster than the link",
+        "A throughput between two nodes exceeds the observed speed of the link by more than 5 %. Usually both ends were on one "
+        "node, or the figure is not goodput.",
+    ),
+    "F401": _code(
+        "limit-bound",
+        "The result lies at a documented limit: between 98 % of the attainable sustained rate and 105 % of it. The limit explains"
+        " the result, not the software. If both sides of a comparison are limit-bound no verdict is given; if one is, the ratio "
+        "is only a bound.",
+    ),
+    "F402": _code(
+        "limit-bound in the credit regime",
+        "The result lies above the sustained rate of a documented limit and within 105 % of its burst rate: it ran on burst "
+        "credit and would not last. It counts as limit-bound. Measure for longer than the credit lasts.",
+    ),
+    "F403": _code(
+        "above the documented limit",
+        "The result exceeds the attainable burst rate of a documented limit by more than 5 %. Candidate causes are a cache in the"
+        " path, both ends on one node, a larger disk or machine than documented, or a limit that is a guarantee and not a cap. "
+        "Check the limit and its source.",
+    ),
+    "F501": _code(
+        "noisy",
+        "The coefficient of variation of the session values is above 10 %. Intervals are wide. Look for what else runs on the "
+        "host, pin CPUs, or plan more sessions.",
+    ),
+    "F502": _code(
+        "outliers",
+        "Sessions whose modified z score exceeds 3.5 (Iglewicz and Hoaglin). They stay in the result; the finding says what the "
+        "result is without them, and the CPU steal in those sessions where it was noticeable.",
+    ),
+    "F503": _code(
+        "two modes",
+        "The values of the trials fall into two groups, so a mean describes neither. A frequent cause is where the scheduler puts"
+        " client and server: pin them with `cpus`.",
+    ),
+    "F504": _code(
+        "drift over the sessions",
+        "The session values rise or fall over the run (Mann-Kendall, p < 0.01). In randomised blocks a drift widens intervals and"
+        " does not fake a difference; in sequential order it may.",
+    ),
+    "F505": _code(
+        "autocorrelated sessions",
+        "A session's value predicts the next one (lag-1 r above 0.2), so the sessions are worth fewer independent ones; the "
+        "finding says how many. Lengthen `method.cooldown`, or plan more sessions.",
+    ),
+    "F506": _code(
+        "no spread",
+        "All sessions gave exactly the same value. Either the tool rounds coarsely, or something is not measured afresh. "
+        "Intervals of zero width say nothing.",
+    ),
+    "F507": _code(
+        "one allocation",
+        "There is one session, so the interval covers the trials within it and not a new allocation. Plan at least five sessions for a verdict.",
+    ),
+    "F508": _code(
+        "arithmetic mean instead of the geometric one",
+        "The metric is summarised by its geometric mean, but a value of 0 or less has no logarithm. The arithmetic mean stands in for this series.",
+    ),
+    "F510": _code(
+        "order confounded",
+        "The targets were measured one after the other (`order: sequential`). Whatever changed in the meantime looks like a "
+        "difference between them. Use `order: blocks` where the set-up allows it.",
+    ),
+    "F511": _code(
+        "test-dependent",
+        "The t test and the rank test disagree on whether there is a difference. Do not rest anything on this verdict alone; more"
+        " sessions usually settle it.",
+    ),
+    "F512": _code(
+        "invalid trials left out",
+        "Some measured trials failed a validity gate or gave no result. They are kept and listed, and are in no statistic; the "
+        "finding says what the result would be with those that gave a value.",
+    ),
+    "F513": _code(
+        "ambiguous primary series",
+        "The primary metric has several series, such as one per fio job, and the spec does not say which carries the verdict. "
+        "Name one with its labels under `primary`, as in iops.read{job=a}.",
+    ),
+    "F520": _code(
+        "a setting of the host that adds noise",
+        "Frequency scaling, turbo, simultaneous multithreading, memory settings or a drifting clock make repeated measurements "
+        "scatter more, or favour whoever runs on a cool CPU. The message names the setting and how to change it. Results stay "
+        "valid; intervals get wider.",
+    ),
+    "F601": _code(
+        "tools could not be installed",
+        "The package manager failed although --install-tools was given. Experiments that need the missing tools are skipped and "
+        "listed under Not measured; the others run.",
+    ),
+    "F602": _code(
+        "left over after the clean-up",
+        "When the run ended something of it was still on a site. It has been removed. Nothing measured is affected; please report what it was.",
+    ),
+    "F610": _code(
+        "the host cannot run programs for benchspec",
+        "The local runner needs /bin/sh, a mounted /proc and pidfd_open (Linux 5.3 or later). The finding says which is missing.",
+    ),
+    "F611": _code(
+        "a directory cannot be written",
+        "Jobs keep their state in XDG_STATE_HOME/benchspec, or /var/tmp/benchspec-UID where that is not set; roles have work "
+        "directories. One of them cannot be written: the finding names it. Set XDG_STATE_HOME, or the runner's option `workdir`.",
+    ),
+    "F612": _code(
+        "free disk space",
+        "How much space is left where work directories are made. It is a warning below 2 GiB: test files need more.",
+    ),
+    "F613": _code(
+        "usable CPUs",
+        "Which CPUs the host has and which this process may use. With one CPU client, server and everything else share it, so results scatter.",
+    ),
+    "F614": _code(
+        "no rights to install packages",
+        "Installing tools needs root. Without it missing tools have to be installed by hand.",
+    ),
+}
+"""Code to what it means, in order of code."""

@@ -1,0 +1,61 @@
+"""The table of finding codes and the code agree: every code that is emitted is explained, and nothing else is."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from pathlib import Path
+
+from benchspec.engine import errors
+from benchspec.engine.exit_codes import EXIT_CODES
+from benchspec.engine.findings import CODES
+
+PACKAGE = Path(str(files("benchspec")))
+ROOMS = ("cli", "engine", "reports", "runners", "workloads")
+TABLE = PACKAGE / "engine" / "findings.py"
+
+
+def emitted() -> dict[str, set[str]]:
+    """Every code in a string of the program, with the modules it stands in."""
+    found: dict[str, set[str]] = {}
+    for module in (path for room in ROOMS for path in (PACKAGE / room).rglob("*.py") if path != TABLE):
+        for code in re.findall(r'"(F\d{3})"', module.read_text(encoding="utf-8")):
+            found.setdefault(code, set()).add(str(module.relative_to(PACKAGE)))
+    return found
+
+
+def test_the_search_sees_codes_in_every_form() -> None:
+    assert {"F101", "F401", "F501", "F610"} <= emitted().keys()
+
+
+def test_every_emitted_code_is_explained() -> None:
+    assert not {code: where for code, where in emitted().items() if code not in CODES}
+
+
+def test_every_explained_code_is_emitted() -> None:
+    assert not CODES.keys() - emitted().keys()
+
+
+def test_no_code_is_emitted_by_two_rooms() -> None:
+    """A code has one meaning; the same number in unrelated modules would be two."""
+    shared = {code: where for code, where in emitted().items() if len(where) > 1}
+    assert not shared
+
+
+def test_texts_are_sentences() -> None:
+    for code, found in CODES.items():
+        assert found.title, code
+        assert not found.title.endswith("."), code
+        assert found.explanation.endswith("."), code
+    assert list(CODES) == sorted(CODES)
+
+
+def all_errors(cls: type[errors.BenchspecError] = errors.BenchspecError) -> set[type[errors.BenchspecError]]:
+    return {cls}.union(*(all_errors(below) for below in cls.__subclasses__()))
+
+
+def test_every_exit_code_of_an_error_is_explained_and_the_other_way_round() -> None:
+    raised = {cls.exit_code for cls in all_errors()}
+    assert raised <= EXIT_CODES.keys()
+    assert EXIT_CODES.keys() - raised == {0, 143}
+    assert errors.Interrupted("x", signal_number=15).exit_code == 143
