@@ -1,0 +1,5 @@
+"""``python -m benchspec.cli``."""
+
+from . import main
+
+main()
