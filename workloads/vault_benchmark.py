@@ -77,7 +77,7 @@ def commands(experiment: Experiment, surroundings: Surroundings) -> Commands:
         argv=(NAME, "run", f"-config={workdir}/{CONFIGURATION}"),
         role=Role.LOAD_GENERATOR,
         timeout_s=duration_s(parameters) + _GRACE_S,
-        secrets={"VAULT_TOKEN": token} if token else {},
+        env={"VAULT_TOKEN": token} if token else {},  # the reference; its value takes its place when the command is started
         cpus=next((place.cpus for place in experiment.roles if place.role is Role.LOAD_GENERATOR), ()),
     )
     return Commands(clients=(client,), files=(PlacedFile(role=Role.LOAD_GENERATOR, name=CONFIGURATION, data=configuration(parameters)),))
