@@ -23,7 +23,7 @@ from .errors import UsageError
 BENCHMARK = "benchmark"
 SUFFIX = ".schema.json"
 ROOMS = ("workloads", "runners")
-_PACKAGE = f"{__package__.rpartition('.')[0]}.schemas"
+_PACKAGE = f"{__package__.partition('.')[0]}.schemas"
 
 
 class SchemaCheck:

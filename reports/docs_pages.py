@@ -61,8 +61,8 @@ def render_docs(run: RunData, analysis: Analysis, name: str) -> Mapping[str, byt
     return {f"{name}.md": text.encode(), **_figures(view, name)}
 
 
-def update_docs(page: str, run: RunData, analysis: Analysis, name: str) -> Mapping[str, bytes]:
-    """``NAME.md`` as ``page`` with the text of its region ``name`` replaced, and the figures; everything else stays as it is.
+def update_docs(page: str, run: RunData, analysis: Analysis, name: str) -> tuple[str, Mapping[str, bytes]]:
+    """``page`` with the text of its region ``name`` replaced and everything else as it is, and the figures in ``figures/NAME/``.
 
     Raises:
         UsageError: the name is not usable, or the page has no such region.
@@ -75,7 +75,7 @@ def update_docs(page: str, run: RunData, analysis: Analysis, name: str) -> Mappi
         remedy = f"put `<!-- benchspec:begin id={name} -->` and `<!-- benchspec:end id={name} -->` on two lines of their own"
         raise UsageError(f"found {len(found)} regions called {name!r}, expected 1", remedy=remedy)
     start, end = found[0].span()
-    return {f"{name}.md": (page[:start] + region + page[end:]).encode(), **_figures(view, name)}
+    return page[:start] + region + page[end:], _figures(view, name)
 
 
 def front_matter(view: View) -> str:

@@ -15,6 +15,7 @@ from .quantities import flag, integer, quantity, text, whole_bytes, whole_second
 
 NAME = "iperf3"
 METRICS: Sequence[Metric] = iperf3_output.METRICS
+GATE_INPUTS: Sequence[Metric] = iperf3_output.GATE_INPUTS
 ROLES: Sequence[Role] = (Role.CLIENT, Role.SERVER)
 DEFAULT_GATES: Mapping[str, float] = {}
 _GRACE_S = 60.0

@@ -42,7 +42,8 @@ def paired_power(spread: float, difference: float, sessions: int, confidence: fl
     if shift > 30:  # certain; the noncentral t loses its digits there
         return 1.0
     t = float(t_quantile(df, confidence))
-    return float(1 - nctdtr(df, shift, t) + nctdtr(df, shift, -t))
+    wrong_side = nctdtr(df, shift, -t) if shift < 5 else 0.0  # below 3e-7 from there on, where the function may answer NaN
+    return float(1 - nctdtr(df, shift, t) + wrong_side)
 
 
 def sessions_needed(spread: float, difference: float, power: float = 0.8, confidence: float = 0.95) -> int:

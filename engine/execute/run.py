@@ -96,7 +96,7 @@ class Run:
             DriftError: a claim is contradicted.
             Interrupted: a signal came; what was created is removed.
             GateFailed, RunFailed: it ended, but some experiment has no valid trial.
-            StorageError: the run directory cannot take more.
+            StorageError: the run directory cannot take more. What the last trial measured stays on its site until `resume` or `clean`.
         """
         with Journal(self._directory.journal_path) as journal, Interrupts() as interrupts:
             self._journal, self._interrupts = journal, interrupts
@@ -105,12 +105,16 @@ class Run:
             journal.append(RUN_RESUMED if self._history.started else RUN_STARTED, {"run_id": self._directory.run_id, "time": time.time()})
             try:
                 self._measure_all()
+            except StorageError:
+                self._disconnect()
+                raise
             except BaseException as error:
                 self._stop(error)
-                raise
-            finally:
                 self._disconnect()
                 self._prove_clean()
+                raise
+            self._disconnect()
+            self._prove_clean()
             journal.append(RUN_FINISHED, {"trials": len(self._history.trials)})
         trials = tuple(self._history.trials[n] for n in sorted(self._history.trials))
         self._require_valid(trials)
@@ -234,6 +238,8 @@ class Run:
             return
         try:
             self._measure_round(self._with_warmups(missing, round_, allocation), place, allocation)
+        except StorageError:  # its jobs' files are now the only copy of what was measured
+            raise
         except BaseException:
             place.abandon()
             raise
