@@ -15,6 +15,7 @@ from .units import Dimension, parse_quantity
 
 MAX_EXPERIMENTS = 10_000
 ANY_ROLE = "any"
+SITUATION = ("path", "placement")
 OVERRIDABLE = ("with", "cpus", "gates", "image", "machine", "path", "placement", "primary")
 
 
@@ -77,7 +78,7 @@ def _check_override(workload: WorkloadSpec, target: str) -> None:
         if key not in OVERRIDABLE and not key.startswith("x-"):
             known = list(OVERRIDABLE)
             raise SpecError(f"found unknown key {key!r}, expected one of {', '.join(known)}{did_you_mean(key, known)}", where=where)
-    changed = {*_mapping(override, "with"), *override.keys() & {"path", "placement"}}
+    changed = {*_mapping(override, "with"), *override.keys() & set(SITUATION)}
     for axis, values in (*workload.matrix, *workload.zip):
         if axis in changed and not all(isinstance(value, Mapping) for value in values):
             raise SpecError(f"found {axis!r}, which is an axis of the workload", where=where, remedy=f"exclude points of {axis!r} instead")
@@ -90,9 +91,9 @@ def _mapping(mapping: Mapping[str, Json], key: str) -> Mapping[str, Json]:
 
 def _experiment(workload: WorkloadSpec, tool: Workload, target: Target, point: Point) -> Experiment:
     override = workload.overrides.get(target.name, {})
-    values = _values(point)
+    values, situation = _values(point)
     parameters = {**workload.parameters, **values, **_mapping(override, "with")}
-    situation = {key: override.get(key, parameters.pop(key, None)) for key in ("path", "placement")}
+    path, placement = (override.get(key) or situation.get(key) for key in SITUATION)
     cpus = _cpus(override["cpus"]) if "cpus" in override else workload.cpus or target.cpus
     primary, image = override.get("primary") or workload.primary, override.get("image") or workload.image
     experiment = Experiment(
@@ -104,8 +105,8 @@ def _experiment(workload: WorkloadSpec, tool: Workload, target: Target, point: P
         tool=workload.tool,
         parameters=parameters,
         roles=deal(tool.ROLES, cpus, target),
-        path=TrafficPath(str(situation["path"])) if situation["path"] is not None else workload.path,
-        placement=Placement(str(situation["placement"])) if situation["placement"] is not None else workload.placement,
+        path=TrafficPath(str(path)) if path else workload.path,
+        placement=Placement(str(placement)) if placement else workload.placement,
         gates={**tool.DEFAULT_GATES, **workload.gates, **_gates(_mapping(override, "gates"))},
         primary=str(primary or tool.primary(parameters)),
         image=None if image is None else str(image),
@@ -115,12 +116,20 @@ def _experiment(workload: WorkloadSpec, tool: Workload, target: Target, point: P
     return replace(experiment, id=identity.digest(identity.meaning(target, experiment, None if machine is None else str(machine))))
 
 
-def _values(point: Point) -> dict[str, Json]:
-    """What the point sets: a mapping gives its keys but its name, anything else the parameter named by its axis."""
+def _values(point: Point) -> tuple[dict[str, Json], dict[str, Json]]:
+    """What the point sets, for the tool and for where it runs.
+
+    A mapping gives the tool its keys but its name (also a ``path``, which is then the tool's own); anything else is the parameter of the axis'
+    name, or the traffic path or placement.
+    """
     values: dict[str, Json] = {}
+    situation: dict[str, Json] = {}
     for axis, value in point.values:
-        values.update({k: v for k, v in value.items() if k != matrix.NAME} if isinstance(value, Mapping) else {axis: value})
-    return values
+        if isinstance(value, Mapping):
+            values.update({key: item for key, item in value.items() if key != matrix.NAME})
+        else:
+            (situation if axis in SITUATION else values)[axis] = value
+    return values, situation
 
 
 def _title(workload: WorkloadSpec, point: Point, target: Target) -> str:

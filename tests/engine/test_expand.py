@@ -68,10 +68,18 @@ def test_values_without_a_name_are_called_by_themselves() -> None:
 
 
 def test_path_and_placement_may_be_axes_and_never_reach_the_tool() -> None:
-    made = workload(path=TrafficPath.LOOPBACK, matrix=matrix(("path", ["pod-to-pod"]), ("where", [{"name": "near", "placement": "same-node"}])))
+    made = workload(path=TrafficPath.LOOPBACK, matrix=matrix(("path", ["pod-to-pod"]), ("placement", ["same-node"])))
     found = only(spec(workloads=[made]))
     assert (found.path, found.placement) == (TrafficPath.POD_TO_POD, Placement.SAME_NODE)
     assert found.parameters == {"duration": "1 s"}
+
+
+def test_a_path_among_the_parameters_is_the_tools_own() -> None:
+    disks: list[Json] = [{"name": "p10", "path": "E:\\test.dat"}]
+    made = workload(parameters={"path": "/index.html"}, path=TrafficPath.MESH)
+    assert (only(spec(workloads=[made])).parameters, only(spec(workloads=[made])).path) == ({"path": "/index.html"}, TrafficPath.MESH)
+    found = only(spec(workloads=[replace(made, matrix=matrix(("disk", disks)))]))
+    assert (found.parameters, found.path) == ({"path": "E:\\test.dat"}, TrafficPath.MESH)
 
 
 @pytest.mark.parametrize("entry", [{"job": "b"}, {"job": {"name": "b", "x": 2}}, {"job": "b", "streams": 1}])
