@@ -59,7 +59,9 @@ def _fields(path: str) -> Iterator[str]:
 
 
 def _field(field: Field) -> Iterator[str]:
-    kind = f"{field.kind} {', '.join(map(_yaml, field.values))}" if field.values else field.kind
+    from ..engine.fields import one_line
+
+    kind = f"{field.kind} {', '.join(map(one_line, field.values))}" if field.values else field.kind
     yield f"{field.path}: {kind}{', required' if field.required else ''}"
     yield from _paragraph(field.description)
     if field.quantity:
@@ -67,9 +69,9 @@ def _field(field: Field) -> Iterator[str]:
     if field.bounds:
         yield f"  bounds: {field.bounds}"
     if field.default is not None:
-        yield f"  default: {_yaml(field.default)}"
+        yield f"  default: {one_line(field.default)}"
     for example in field.examples:
-        yield f"  example: {_yaml(example)}"
+        yield f"  example: {one_line(example)}"
     below = field.fields()
     if below:
         yield f"\n  fields of {field.holder().path}:"
@@ -82,10 +84,3 @@ def _paragraph(text: str) -> Iterator[str]:
     import textwrap
 
     yield from textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
-
-
-def _yaml(value: object) -> str:
-    """``value`` on one line of YAML."""
-    import yaml
-
-    return yaml.safe_dump(value, default_flow_style=True, width=10_000, allow_unicode=True, sort_keys=False).removesuffix("\n").removesuffix("\n...")

@@ -20,6 +20,14 @@ NAME_STEP = "NAME"
 LIST_STEP = "[]"
 _STEP = re.compile(r"\[[^\]]*\]|[^.\[\]]+")
 _TYPES = {"string": "text", "integer": "whole number", "boolean": "true or false", "null": "nothing", "object": "mapping", "array": "list"}
+_QUANTITIES = {
+    Dimension.TIME: "time",
+    Dimension.BYTES: "size",
+    Dimension.BYTE_RATE: "rate in bytes",
+    Dimension.BIT_RATE: "rate in bits",
+    Dimension.RATE: "rate",
+    Dimension.RATIO: "ratio",
+}
 _ANY_QUANTITY = "any"
 _BRANCHES = ("then", "else")
 _MODELS: Mapping[str, object] = {
@@ -105,7 +113,7 @@ class Field:
     def kind(self) -> str:
         """The type in words."""
         if self.quantity is not None:
-            return "quantity" if self.unit != Dimension.RATIO.value else "ratio"
+            return _QUANTITIES[Dimension(self.unit)] if self.unit else "quantity"
         if self.values:
             return "one of"
         types = self.schema.get("type", "object" if "properties" in self.schema else None)
@@ -185,6 +193,18 @@ def root(name: str, document: Schema) -> Field:
 def split_path(path: str) -> tuple[str, ...]:
     """The steps of a path such as ``targets[].cvm``, ``$.targets.aks.limits[0]``; list steps keep their brackets."""
     return tuple(_STEP.findall(path.removeprefix("$").lstrip(".")))
+
+
+def one_line(value: Json) -> str:
+    """``value`` on one line of YAML, as it may stand in a spec."""
+    import json
+
+    import yaml
+
+    if isinstance(value, str) and "\n" in value:
+        return json.dumps(value, ensure_ascii=False)  # a quoted text of YAML too
+    text = yaml.safe_dump(value, default_flow_style=True, width=100_000, allow_unicode=True, sort_keys=False)
+    return text.removesuffix("\n").removesuffix("\n...")
 
 
 def _resolve(schema: Schema, document: Schema) -> tuple[Schema, str | None]:

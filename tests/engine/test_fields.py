@@ -71,14 +71,14 @@ def test_an_unknown_path_names_the_nearest_field(path: str, says: str) -> None:
 def test_kinds_units_and_values_in_words() -> None:
     assert only("method.sessions").kind == "whole number"
     assert only("method.sessions").bounds == "at least 1, at most 10000"
-    assert (only("method.cooldown").kind, only("method.cooldown").unit) == ("quantity", "s")
+    assert (only("method.cooldown").kind, only("method.cooldown").unit) == ("time", "s")
     assert only("method.order").values == ("blocks", "duet", "sequential")
     assert only("apiVersion").values == ("benchspec/v1",)
     assert only("targets[].cvm").kind == "true or false or mapping"
     assert only("compare.must_match").kind == "list of text"
     assert only("targets").kind == "mapping by name"
     limit = only("targets[].limits[].sustained")
-    assert limit.unit is None
+    assert (limit.kind, limit.unit) == ("quantity", None)
     assert limit.quantity is not None
     assert "unit of its metric" in limit.quantity
 
