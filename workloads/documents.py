@@ -70,12 +70,13 @@ def _next_flush_left(text: str, position: int) -> int:
 
 
 def quote(data: bytes, limit: int = 200) -> str:
-    """The end of ``data`` for a message: its last lines, printable, or ``nothing``."""
-    text = " | ".join(line.strip() for line in data.decode("utf-8", "replace").splitlines() if line.strip())
+    """Beginning and end of ``data`` for a message: printable, each line once, or ``nothing``."""
+    lines = (line.strip() for line in data.decode("utf-8", "replace").splitlines())
+    text = " | ".join(dict.fromkeys(line for line in lines if line))
     printable = "".join(c if c.isprintable() else "?" for c in text)
     if not printable:
         return "nothing"
-    return f"'{printable}'" if len(printable) <= limit else f"'...{printable[-limit:]}'"
+    return f"'{printable}'" if len(printable) <= limit else f"'{printable[: limit // 2]} ... {printable[-limit // 2 :]}'"
 
 
 def as_mapping(value: Json) -> Mapping[str, Json]:

@@ -1,0 +1,239 @@
+"""Capture the golden outputs of fio, iperf3, openssl and plain programs from the real tools of this machine.
+
+    python tests/data/capture.py [TOOL...]
+
+Every case writes its raw output and ``CASE.expected.json`` beside it. The expected figures are then the parser's own: read the difference before it is
+committed (tests/workloads hold them against the documents independently, too). A case that exists is left alone; delete its files to make it anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchspec.engine.errors import ParseError
+from benchspec.engine.ports import Completed
+from benchspec.engine.spec import Json
+from benchspec.workloads import fio_jobs
+from benchspec.workloads.registry import get_workload
+
+DATA = Path(__file__).parent
+PORT = 28201
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One output: ``argv`` run in an empty directory that holds ``files``; ``kill`` is a signal sent after a second."""
+
+    name: str
+    argv: Sequence[str]
+    parameters: Mapping[str, Json] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    kill: int = 0
+
+
+def fio_cases() -> Iterator[Case]:
+    for name, options in FIO.items():
+        yield Case(name=name, argv=("fio", *options.split()), kill=FIO_KILLED.get(name, 0))
+    for preset in ("four-corners", "kubestr"):
+        parameters: dict[str, Json] = {"preset": preset, "size": "16 MiB", "runtime": "1 s", "ramp_time": "0 s", "iodepth": 8}
+        argv = ("fio", "--output-format=json", "--directory=.", "job.fio")
+        yield Case(name=f"preset-{preset}", argv=argv, parameters=parameters, files={"job.fio": fio_jobs.job_file(parameters)})
+    twice = b"[j]\nrw=read\nbs=4k\nsize=1m\n[j]\nstonewall\nrw=read\nbs=4k\nsize=1m\n"
+    yield Case(name="ERROR-one-name-in-two-groups", argv=("fio", "--output-format=json", "--directory=.", "job.fio"), files={"job.fio": twice})
+    absent: dict[str, Json] = {"jobs": [{"name": "j", "rw": "read"}, {"name": "absent", "rw": "write"}]}
+    yield Case(name="ERROR-job-missing", argv=("fio", *f"{_JOB} --rw=read --runtime=1 --time_based".split()), parameters=absent)
+
+
+_JOB = "--name=j --directory=. --size=8m --bs=4k --output-format=json --ioengine=psync"
+FIO = {
+    "randread-libaio-direct": "--name=j --directory=. --size=8m --bs=4k --rw=randread --ioengine=libaio --iodepth=8 --direct=1 --runtime=1 --time_based --output-format=json",
+    "randread-note-before-json": f"{_JOB} --rw=randread --iodepth=4 --runtime=1 --time_based",
+    "randrw-numjobs3-group": f"{_JOB} --rw=randrw --rwmixread=70 --numjobs=3 --group_reporting --runtime=1 --time_based",
+    "randrw-numjobs3-nogroup": f"{_JOB} --rw=randrw --rwmixread=70 --numjobs=3 --runtime=1 --time_based",
+    "randrw-unified-mixed": f"{_JOB} --rw=randrw --unified_rw_reporting=1 --runtime=1 --time_based",
+    "randread-gtod-reduce": f"{_JOB} --rw=randread --gtod_reduce=1 --runtime=1 --time_based",
+    "randread-lat-percentiles": f"{_JOB} --rw=randread --lat_percentiles=1 --clat_percentiles=0 --runtime=1 --time_based",
+    "randread-json-plus": f"{_JOB} --rw=randread --output-format=json+ --runtime=1 --time_based",
+    "randread-json-and-normal": f"{_JOB} --rw=randread --output-format=json,normal --runtime=1 --time_based",
+    "randread-status-interval": f"{_JOB} --rw=randread --status-interval=1 --runtime=3 --time_based",
+    "write-fsync": f"{_JOB} --rw=write --bs=64k --fsync=1",
+    "write-continue-on-error": "--name=j --filename=/dev/full --size=1m --bs=4k --rw=write --ioengine=psync --continue_on_error=all --output-format=json",
+    "read-terse": f"{_JOB} --rw=read --output-format=terse --runtime=1 --time_based",
+    "read-normal": f"{_JOB} --rw=read --output-format=normal --runtime=1 --time_based",
+    "ERROR-no-space": "--name=j --filename=/dev/full --size=1m --bs=4k --rw=write --ioengine=psync --output-format=json",
+    "ERROR-direct-unaligned": f"{_JOB} --rw=read --direct=1 --bs=1000",
+    "ERROR-bad-engine": f"{_JOB} --rw=read --ioengine=nosuch",
+    "ERROR-no-directory": f"{_JOB} --rw=read --directory=/nonexistent-directory",
+    "ERROR-bad-option": f"{_JOB} --rw=read --no_such_option=1",
+    "ERROR-nothing-done": "--name=j --ioengine=cpuio --cpuload=5 --runtime=1 --time_based --output-format=json",
+    "ERROR-terminated": f"{_JOB} --rw=read --runtime=9 --time_based",
+    "ERROR-killed": f"{_JOB} --rw=read --runtime=9 --time_based --thread",
+}
+FIO_KILLED = {"ERROR-terminated": signal.SIGTERM, "ERROR-killed": signal.SIGKILL}
+
+IPERF3 = {
+    "tcp": "-t 1",
+    "tcp-streams3": "-t 1 -P 3",
+    "tcp-reverse": "-t 1 -R",
+    "tcp-bidir": "-t 1 --bidir",
+    "tcp-bidir-streams2": "-t 1 --bidir -P 2",
+    "tcp-omit": "-t 2 -O 1",
+    "tcp-bitrate": "-t 1 -b 50000000 -P 2",
+    "tcp-options": "-t 1 -M 1400 -w 65536 -l 16384 -N -Z -C cubic",
+    "tcp-server-output": "-t 1 --get-server-output",
+    "udp-100M": "-t 1 -u -b 100000000",
+    "udp-unlimited-loss": "-t 1 -u -b 0 -l 8000 -w 8192",
+    "udp-omit": "-t 2 -O 1 -u -b 0 -l 8000",
+    "udp-reverse": "-t 1 -u -b 50000000 -R --udp-counters-64bit",
+    "udp-bidir": "-t 1 -u -b 50000000 --bidir",
+    "udp-streams2": "-t 1 -u -b 20000000 -P 2",
+    "ERROR-terminated": "-t 9",
+    "ERROR-bad-option": "--no-such-option",
+}
+
+
+def iperf3_cases() -> Iterator[Case]:
+    base = ("iperf3", "-c", "127.0.0.1", "-p", str(PORT), "-J")
+    for name, options in IPERF3.items():
+        yield Case(name=name, argv=(*base, *options.split()), kill=signal.SIGTERM if name == "ERROR-terminated" else 0)
+    yield Case(name="tcp-ipv6", argv=("iperf3", "-c", "::1", "-p", str(PORT), "-J", "-t", "1"))
+    yield Case(name="ERROR-text", argv=("iperf3", "-c", "127.0.0.1", "-p", str(PORT), "-t", "1", "-P", "2"))
+    yield Case(name="ERROR-refused", argv=("iperf3", "-c", "127.0.0.1", "-p", "1", "-J"))
+    yield Case(name="ERROR-dns", argv=("iperf3", "-c", "no-such-host.invalid", "-J"))
+    other = f"iperf3 -c 127.0.0.1 -p {PORT} -t 3 >/dev/null & sleep 1; iperf3 -c 127.0.0.1 -p {PORT} -J; code=$?; wait; exit $code"
+    yield Case(name="ERROR-server-busy", argv=("sh", "-c", other))
+    dying = f"iperf3 -s -1 -p {PORT + 1} >/dev/null & server=$!; sleep 1; (sleep 1; kill -9 $server) & iperf3 -c 127.0.0.1 -p {PORT + 1} -t 5 -J"
+    yield Case(name="ERROR-server-killed", argv=("sh", "-c", dying))
+
+
+OPENSSL = {
+    "evp-one-block": "-mr -seconds 1 -elapsed -bytes 16384 -evp aes-256-gcm",
+    "evp-all-blocks": "-mr -seconds 1 -evp sha256",
+    "evp-multi": "-mr -seconds 1 -elapsed -multi 2 -bytes 1024 -evp aes-128-gcm",
+    "evp-multi-all-blocks": "-mr -seconds 1 -multi 2 -evp sha256",
+    "evp-multi-table": "-seconds 1 -multi 2 -bytes 1024 -evp sha256",
+    "evp-table": "-seconds 1 -bytes 1024 -evp aes-128-gcm",
+    "evp-table-all-blocks": "-seconds 1 -evp chacha20-poly1305",
+    "several-table": "-seconds 1 -bytes 1024 sha256 aes-128-cbc rsa2048 ecdsap256 ed25519 ecdhx25519",
+    "several": "-mr -seconds 1 -bytes 1024 sha256 aes-128-cbc",
+    "signatures": "-mr -seconds 1 rsa2048 ecdsap256 ed25519",
+    "signature-multi": "-mr -seconds 1 -multi 2 rsa2048",
+    "ERROR-key-agreement-only": "-mr -seconds 1 ecdhp256",
+    "ERROR-unknown": "-mr -seconds 1 -evp nosuch",
+    "ERROR-killed": "-mr -seconds 5 -evp sha256",
+}
+
+
+def openssl_cases() -> Iterator[Case]:
+    for name, options in OPENSSL.items():
+        yield Case(name=name, argv=("openssl", "speed", *options.split()), kill=signal.SIGKILL if name == "ERROR-killed" else 0)
+
+
+def command_cases() -> Iterator[Case]:
+    copied = {"regex": r"copied, ([\d.]+) s, ([\d.]+) GB/s", "from": "stderr"}
+    rate: dict[str, Json] = {"regex": r"copied, [\d.]+ s, ([\d.]+) GB/s", "unit": "GB/s", "direction": "higher", "from": "stderr"}
+    dd = ("dd", "if=/dev/zero", "of=/dev/null", "bs=1M", "count=2000")
+    yield Case(name="dd-regex-on-stderr", argv=dd, parameters={"run": list(dd), "extract": {"throughput": rate}})
+    yield Case(name="ERROR-dd-two-groups", argv=dd, parameters={"run": list(dd), "extract": {"throughput": {**rate, **copied}}})
+    yield Case(name="ERROR-dd-wrong-stream", argv=dd, parameters={"run": list(dd), "extract": {"throughput": {**rate, "from": "stdout"}}})
+    stat = ("cat", "/proc/stat")
+    ticks: dict[str, Json] = {"regex": r"^(?P<cpu>cpu\d+) (?P<value>\d+)", "title": "Ticks of user time"}
+    total: dict[str, Json] = {"regex": r"^cpu\d+ (\d+)", "aggregate": "sum"}
+    count: dict[str, Json] = {"regex": r"^(nosuch)", "aggregate": "count"}
+    extract: dict[str, Json] = {"ticks": ticks, "ticks.total": total, "nosuch": count}
+    yield Case(name="proc-stat-labels", argv=stat, parameters={"run": list(stat), "extract": extract})
+    yield Case(name="ERROR-proc-stat-ambiguous", argv=stat, parameters={"run": list(stat), "extract": {"ticks": {**total, "aggregate": "only"}}})
+    lsblk = ("fio", "--name=j", "--ioengine=null", "--size=1g", "--rw=randread", "--output-format=json", "--number_ios=20000")
+    paths: dict[str, Json] = {
+        "iops": {"jsonpath": "$.jobs[*].read.iops", "direction": "higher", "unit": "IOPS"},
+        "latency": {"jsonpath": "$.jobs[0].read.lat_ns['mean']", "unit": "ns", "direction": "lower", "labels": {"job": "j"}},
+        "absent": {"jsonpath": "$.jobs[7].read.iops", "optional": True},
+    }
+    yield Case(name="json-document", argv=lsblk, parameters={"run": list(lsblk), "extract": paths})
+    table = "test;qps;p99 ms\nread;100.5;2.5\nwrite;50;7\nread;101.5;2.7\n"
+    rules: dict[str, Json] = {
+        "qps": {"csv": {"column": "qps", "by": ["test"], "delimiter": ";"}, "aggregate": "mean", "unit": "1/s", "direction": "higher"},
+        "write.p99": {"csv": {"column": "p99 ms", "where": {"test": "write"}, "delimiter": ";"}, "unit": "ms", "direction": "lower"},
+    }
+    yield Case(name="csv-table", argv=("printf", "%s", table), parameters={"run": ["printf", "%s", table], "extract": rules})
+    failing = ("sh", "-c", "echo time 3; echo broken >&2; exit 3")
+    time_rule: dict[str, Json] = {"t": {"regex": r"time (\d+)", "unit": "s"}}
+    yield Case(name="ERROR-exit-3", argv=failing, parameters={"run": list(failing), "extract": time_rule})
+    yield Case(name="exit-3-accepted", argv=failing, parameters={"run": list(failing), "extract": time_rule, "exit_codes": [0, 3]})
+
+
+def run(case: Case, folder: Path) -> Completed:
+    """Run it as it is, in ``folder``."""
+    for name, data in case.files.items():
+        (folder / name).write_bytes(data)
+    process = subprocess.Popen(case.argv, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"})
+    if case.kill:
+        time.sleep(1)
+        process.send_signal(case.kill)
+    stdout, stderr = process.communicate(timeout=60)
+    code = process.returncode if process.returncode >= 0 else 128 - process.returncode
+    return Completed(argv=tuple(case.argv), exit_code=code, stdout=stdout, stderr=stderr, started_at=0.0, duration_s=0.0)
+
+
+def store(tool: str, version: str, case: Case) -> None:
+    """Write the raw output and what the parser makes of it."""
+    folder = DATA / tool
+    expected = folder / f"{case.name}.expected.json"
+    if expected.exists():
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        found = run(case, Path(directory))
+    folder.mkdir(exist_ok=True)
+    (folder / f"{case.name}.out").write_bytes(found.stdout)
+    told: dict[str, Json] = {
+        "tool": version, "command": list(case.argv), "parameters": case.parameters, "outputs": [f"{case.name}.out"], "exit_code": found.exit_code,
+    }
+    if found.stderr:
+        (folder / f"{case.name}.err").write_bytes(found.stderr)
+        told["stderr"] = f"{case.name}.err"
+    try:
+        told["measurements"] = {m.series: m.value for m in get_workload(tool).parse((found,), case.parameters)}
+    except ParseError as error:
+        told["error"] = error.message
+    expected.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+    print(f"{tool}/{case.name}: {told.get('error', 'measured')}")
+
+
+def version_of(argv: Sequence[str]) -> str:
+    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout.splitlines()[0]
+
+
+@contextlib.contextmanager
+def iperf3_server() -> Iterator[None]:
+    process = subprocess.Popen(("iperf3", "-s", "-p", str(PORT)), stdout=subprocess.DEVNULL)
+    time.sleep(0.5)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def main(tools: Sequence[str]) -> None:
+    with iperf3_server():
+        for tool, version, cases in (
+            ("fio", ("fio", "--version"), fio_cases()),
+            ("iperf3", ("iperf3", "--version"), iperf3_cases()),
+            ("openssl-speed", ("openssl", "version"), openssl_cases()),
+            ("command", ("uname", "-sr"), command_cases()),
+        ):
+            for case in cases if tool in tools or not tools else ():
+                store(tool, version_of(version), case)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
