@@ -66,6 +66,10 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """Fields and harmless methods; no string method that can be asked for gigabytes."""
         return super().is_safe_attribute(obj, attr, value) and not (isinstance(obj, str) and attr in _UNSAFE_METHODS)
 
+    def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
+        """No ``str.format``, not even Jinja2's careful one: a width in it can ask for any amount of memory."""
+        return None
+
     def call_binop(self, context: jinja2.runtime.Context, operator: str, left: Any, right: Any) -> Any:
         """Multiplication of numbers only; no powers and no ``%`` formatting with widths."""
         if operator == "**" or isinstance(left, str | list | tuple) or isinstance(right, str | list | tuple):

@@ -113,7 +113,7 @@ def make_spec() -> Spec:
 
 def make_experiments() -> tuple[Experiment, ...]:
     tools = {"network": "iperf3", "storage": "fio", "vault": "service"}
-    found = []
+    found: list[Experiment] = []
     for cell in (*CENTRES, "network[path=node-port]"):
         workload, _, rest = cell.partition("[")
         point = tuple((axis, label) for axis, _, label in [rest.removesuffix("]").partition("=")] if axis)
