@@ -58,15 +58,9 @@ class _Pair:
     series: str
     baseline: Side
     target: Side
+    metric: Metric
     primary: bool
     alignment: Alignment | None
-
-    @property
-    def cell(self) -> Cell:
-        cell = self.target.cell or self.baseline.cell
-        if cell is None:
-            raise ValueError(f"found no cell for series {self.series}")
-        return cell
 
 
 class _Comparer:
@@ -105,18 +99,18 @@ class _Comparer:
             base = baselines.get(experiment.cell)
             if base is None or experiment.target == self._compare.baseline:
                 continue
-            for series, primary in self._shared(base, experiment):
-                ours, theirs = self._side(base, series), self._side(experiment, series)
-                yield _Pair(experiment, series, ours, theirs, primary, self._alignment(base, experiment, series))
+            for cell, primary in self._shared(base, experiment):
+                ours, theirs = self._side(base, cell.series), self._side(experiment, cell.series)
+                yield _Pair(experiment, cell.series, ours, theirs, cell.metric, primary, self._alignment(base, experiment, cell.series))
 
-    def _shared(self, base: Experiment, experiment: Experiment) -> Iterator[tuple[str, bool]]:
-        """Series that either side calls primary, and series that both have values of."""
+    def _shared(self, base: Experiment, experiment: Experiment) -> Iterator[tuple[Cell, bool]]:
+        """The target's cells whose series either side calls primary, or of which both have values; and whether it is primary."""
         theirs = {cell.series: cell for cell in self._series.get(base.id, ())}
         for cell in self._series.get(experiment.id, ()):
             other = theirs.get(cell.series)
             primary = cell.primary or (other is not None and other.primary)
             if primary or (other is not None and cell.summary is not None and other.summary is not None):
-                yield cell.series, primary
+                yield cell, primary
 
     def _side(self, experiment: Experiment, series: str) -> Side:
         return Side(experiment.target, self._table.by_series.get((experiment.id, series)), self._attempted.get(experiment.id, 0))
@@ -140,7 +134,7 @@ class _Comparer:
         contrast = Contrast(
             cell=pair.experiment.cell,
             series=pair.series,
-            metric=pair.cell.metric,
+            metric=pair.metric,
             primary=pair.primary,
             baseline=pair.baseline.target,
             target=pair.target.target,
@@ -155,19 +149,17 @@ class _Comparer:
             df=_known(found.df) if found else None,
             equivalence=self._compare.equivalence,
             verdict=verdict,
-            bound=bound_word(pair.baseline, pair.target, pair.cell.metric.direction),
+            bound=bound_word(pair.baseline, pair.target, pair.metric.direction),
             test_dependent=found.test_dependent if found else False,
-            checks=dict(found.checks) | dict(self._with_and_without(pair)) if found else {},
+            checks=dict(found.checks) | dict(self._with_and_without(pair.alignment)) if found and pair.alignment else {},
         )
         return contrast if found is None else replace(contrast, sessions_needed=settling_sessions(contrast, found.spread, self._alpha, family))
 
-    def _with_and_without(self, pair: _Pair) -> Iterator[tuple[str, float]]:
+    def _with_and_without(self, alignment: Alignment) -> Iterator[tuple[str, float]]:
         """The ratio without outliers, and with the invalid trials, where there are such."""
-        if pair.alignment is None:
-            return
-        numbers, a, b = self._numbers, pair.alignment.baseline, pair.alignment.target
+        numbers, a, b = self._numbers, alignment.baseline, alignment.target
         unusual = frozenset(numbers.summaries[a].outliers) | frozenset(numbers.summaries[b].outliers)
-        without = ratio_without_outliers(numbers.described, pair.alignment, unusual) if unusual else None
+        without = ratio_without_outliers(numbers.described, alignment, unusual) if unusual else None
         if without is not None:
             yield "ratio_without_outliers", without
         if a in numbers.with_invalid or b in numbers.with_invalid:
@@ -181,6 +173,6 @@ def _known(value: float) -> float | None:
 
 
 def _interval(found: Estimate, low: float, high: float, confidence: float) -> Interval | None:
-    if math.isnan(low) or math.isnan(high):
+    if not (math.isfinite(low) and math.isfinite(high)):
         return None
     return Interval(low=low, high=high, confidence=round(confidence, 10), method=found.method)

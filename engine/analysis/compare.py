@@ -118,13 +118,15 @@ def _p_value(difference: Floats, se: Floats, df: Floats) -> Floats:
 
 def _log_ratios(method: str, d: Floats, se: Floats, df: Floats, confidence: float, sessions: int) -> Ratios:
     wide, narrow = t_quantile(df, confidence) * se, t_quantile(df, 2 * confidence - 1) * se
+    with np.errstate(over="ignore"):  # infinite: no bound
+        ratio, low, high, margin_low, margin_high = (np.exp(d + step) for step in (0.0, -wide, wide, -narrow, narrow))
     return Ratios(
         method=method,
-        ratio=np.exp(d),
-        low=np.exp(d - wide),
-        high=np.exp(d + wide),
-        margin_low=np.exp(d - narrow),
-        margin_high=np.exp(d + narrow),
+        ratio=ratio,
+        low=low,
+        high=high,
+        margin_low=margin_low,
+        margin_high=margin_high,
         p=_p_value(d, se, df),
         df=df,
         sign=np.sign(d),

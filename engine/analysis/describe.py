@@ -31,10 +31,6 @@ class Described:
     geometric: NDArray[np.bool_]
     values: Floats
 
-    def values_of(self, number: int) -> Floats:
-        """The session values of one series, in base units."""
-        return self.values[self.table.rows(number)]
-
 
 def prepare(table: SessionTable, metrics: Sequence[Metric]) -> Described:
     """Choose logs or not for every series: a geometric metric with a value of 0 or less falls back to arithmetic means."""
@@ -161,7 +157,8 @@ class _Batch:
         return self._back(centre), self._back(centre - half), self._back(centre + half)
 
     def _back(self, x: Floats) -> Floats:
-        return np.where(self.geometric, np.exp(np.where(self.geometric, x, 0.0)), x)
+        with np.errstate(over="ignore"):  # an interval without bound is left out later
+            return np.where(self.geometric, np.exp(np.where(self.geometric, x, 0.0)), x)
 
     def _method(self, i: int) -> str:
         if self.n == 1:
@@ -181,7 +178,7 @@ class _Batch:
         return ORDER.format(low=low, high=high, n=self.n)
 
     def _as_interval(self, i: int, low: float, high: float, method: str) -> Interval | None:
-        if np.isnan(low):
+        if not (np.isfinite(low) and np.isfinite(high)):
             return None
         return Interval(low=float(low), high=float(high), confidence=self.confidence, method=method)
 
@@ -202,7 +199,7 @@ class _Batch:
             flags[i].append(f"outliers: session {', '.join(map(str, self.sessions[i][unusual[i]]))} (modified z over {sanity.OUTLIER_Z})")
         for i in np.flatnonzero(modes[self.numbers]):
             flags[i].append("two modes: the values of the trials fall into two groups")
-        if self.n >= sanity.LEAST_FOR_TREND:
+        if sanity.LEAST_FOR_TREND <= self.n <= sanity.MOST_FOR_TREND:
             self._trend_flags(flags)
         return flags
 

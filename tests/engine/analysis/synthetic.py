@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
+
 from benchspec.engine.results import (
     Direction,
     Fact,
@@ -19,7 +21,6 @@ from benchspec.engine.results import (
     TrialStatus,
 )
 from benchspec.engine.spec import Comparison, Experiment, Json, Limit, Method, ReportOptions, Spec, Target, TrafficPath
-from numpy.typing import NDArray
 
 RATE = Metric(name="rate", title="Rate", unit="1/s", direction=Direction.HIGHER, limits=("storage.iops.read", "storage.iops"))
 MEAN_RATE = Metric(name="mean.rate", title="Rate", unit="1/s", direction=Direction.HIGHER, statistic=Statistic.ARITHMETIC_MEAN)

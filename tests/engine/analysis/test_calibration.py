@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+
 from benchspec.engine.analysis.analyse import analyse
 from benchspec.engine.analysis.compare import Ratios, paired_log_ratio, paired_mean_ratio, welch_log_ratio, welch_mean_ratio
 from benchspec.engine.analysis.intervals import mean_interval, quantile_ranks
@@ -17,8 +19,6 @@ from benchspec.engine.analysis.power import equivalence_power, paired_power, run
 from benchspec.engine.plan import arrange_session
 from benchspec.engine.results import Trial
 from benchspec.engine.spec import Comparison, Method
-from numpy.typing import NDArray
-
 from tests.engine.analysis import synthetic
 
 Floats = NDArray[np.float64]
@@ -108,7 +108,7 @@ def _pages(rng: np.random.Generator, pages: int, cells: int, trials: int) -> lis
     """p values of A/A runs through the whole analysis: sessions in the plan's own order, a drift over the run, sessions and trials that scatter."""
     experiments = [synthetic.experiment(name, cell=f"c{i}") for i in range(cells) for name in ("a", "b")]
     spec = synthetic.spec([synthetic.target("a"), synthetic.target("b")], Method(sessions=SESSIONS, trials=trials), Comparison(baseline="a"))
-    p_values = []
+    p_values: list[float] = []
     for page in range(pages):
         method = Method(sessions=SESSIONS, trials=trials, seed=page)
         data: list[Trial] = []

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+
 from benchspec.engine.analysis.analyse import analyse
 from benchspec.engine.analysis.compare import holm
 from benchspec.engine.analysis.model import Analysis, Contrast, Difference, Margin
 from benchspec.engine.analysis.power import runs_needed
 from benchspec.engine.results import Statistic, Trial
 from benchspec.engine.spec import Comparison, Method, Order
-from numpy.typing import NDArray
-
 from tests.engine.analysis import synthetic
 
 SAMPLES = Path(__file__).parents[3].parent / "shared" / "samples" / "vault-benchmark"
@@ -109,7 +109,9 @@ def test_the_minimum_against_gke_depends_on_the_test() -> None:
     assert not _contrast("gke", "min", LOG).test_dependent
 
 
-@pytest.mark.parametrize(("metric", "difference", "runs"), [("mean", 0.01, 123), ("mean", 0.02, 31), ("mean", 0.05, 5), ("P99", 0.05, 478), ("P99", 0.1, 120)])
+@pytest.mark.parametrize(
+    ("metric", "difference", "runs"), [("mean", 0.01, 123), ("mean", 0.02, 31), ("mean", 0.05, 5), ("P99", 0.05, 478), ("P99", 0.1, 120)]
+)
 def test_runs_needed(metric: str, difference: float, runs: int) -> None:
     values = _latencies("aks", metric)
     assert abs(runs_needed(values.std(ddof=1) / values.mean(), difference) - runs) <= 1

@@ -1,0 +1,85 @@
+"""Findings of the analysis: limits with their causes, noise, order, tests that disagree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchspec.engine.analysis.analyse import analyse
+from benchspec.engine.analysis.findings import FLAG_CODES
+from benchspec.engine.results import Finding, FindingLevel, RunData
+from benchspec.engine.spec import Layer, Limit, Method, Order
+from tests.engine.analysis import synthetic
+from tests.engine.analysis.synthetic import METRICS, RATE, RETRANSMITS
+
+RNG = np.random.Generator(np.random.PCG64(5))
+QUIET = np.exp(RNG.normal(0, 0.01, (2, 10, 3)))
+
+
+def _findings(run: RunData) -> list[Finding]:
+    return list(analyse(run, METRICS).findings)
+
+
+def _capped(sustained: float, burst: float) -> tuple[Limit, ...]:
+    return (
+        Limit(
+            metric="storage.iops",
+            sustained=sustained,
+            burst=burst,
+            unit="1/s",
+            layer=Layer.GOODPUT,
+            applies_to="disk",
+            source="https://example.org",
+            as_of="2023-03-20",
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("sustained", "burst", "code", "level"),
+    [(1.0, 1.0, "F401", FindingLevel.NOTE), (0.85, 1.0, "F402", FindingLevel.NOTE), (0.4, 0.5, "F403", FindingLevel.WARNING), (2.0, 2.0, None, None)],
+)
+def test_limits(sustained: float, burst: float, code: str | None, level: FindingLevel | None) -> None:
+    found = [f for f in _findings(synthetic.comparison(QUIET[0], QUIET[1], limits={"b": _capped(sustained, burst)})) if f.code.startswith("F4")]
+    assert [(f.code, f.level, f.target) for f in found] == ([(code, level, "b")] if code else [])
+    if code == "F403":
+        assert "possible causes: a cache in the path" in found[0].message
+    if code:
+        assert "of the documented storage.iops of the disk" in found[0].message
+        assert "https://example.org, 2023-03-20" in found[0].message
+
+
+def test_a_sequential_order_is_confounded() -> None:
+    found = _findings(synthetic.comparison(QUIET[0], QUIET[1], method=Method(order=Order.SEQUENTIAL)))
+    assert [f.code for f in found] == ["F510"]
+    assert not _findings(synthetic.comparison(QUIET[0], QUIET[1]))
+
+
+def test_an_outlier_comes_with_its_candidate_cause() -> None:
+    spiked = QUIET[1].copy()
+    spiked[3] *= 2
+    run = synthetic.comparison(QUIET[0], spiked)
+    stolen = tuple(replace(t, usage={"client": {"cpu.steal": 0.3 if t.session == 4 else 0.0}}) for t in run.trials)
+    plain, caused = ([f for f in _findings(each) if f.code == "F502"] for each in (run, replace(run, trials=stolen)))
+    assert "outliers: session 4" in plain[0].message
+    assert "steal" not in plain[0].message
+    assert caused[0].message.endswith("; CPU steal reached 30.0% there")
+
+
+def test_every_flag_has_a_code() -> None:
+    drifting = QUIET[0] * np.linspace(1, 2, 10)[:, None]
+    assert {"F501", "F504", "F505"} <= {f.code for f in _findings(synthetic.comparison(QUIET[0], drifting))}
+    assert [f.code for f in _findings(synthetic.comparison(QUIET[0][:1], QUIET[1][:1]))] == ["F507", "F507"]
+    assert {f.code for f in _findings(synthetic.comparison(np.zeros((10, 1)), np.zeros((10, 1)), RETRANSMITS))} == {"F506", "F508"}
+    assert {f.code for f in _findings(synthetic.comparison(QUIET[0], QUIET[1] + 5 * (np.arange(3) == 1)))} >= {"F503"}
+    assert len(set(FLAG_CODES.values())) == len(FLAG_CODES)
+
+
+def test_tests_that_disagree_are_named() -> None:
+    a = np.ones((10, 1))
+    b = np.array([1.01, 1.02, 1.03, 1.02, 1.01, 1.02, 1.03, 1.04, 1.02, 3.0])[:, None]
+    found = [f for f in _findings(synthetic.comparison(a, b, RATE)) if f.code == "F511"]
+    assert len(found) == 1
+    assert "the t test and the rank test disagree" in found[0].message
