@@ -19,6 +19,7 @@ GRACE_S = 2.0
 """How long a process may take to end after SIGTERM before it gets SIGKILL."""
 
 _KILLED_WITHIN_S = 10.0
+_LOOK_EVERY_S = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,11 +146,14 @@ def end(find: Callable[[], list[Process]], grace_s: float = GRACE_S) -> int:
         deadline = time.monotonic() + patience_s
         told: set[tuple[int, int]] = set()
         while found := find():
+            if time.monotonic() > deadline:
+                break
             used = number
             _tell(number, [p for p in found if (p.pid, p.start) not in told])
             told.update((p.pid, p.start) for p in found)
-            if not all(wait_for(p, deadline - time.monotonic()) for p in found) or time.monotonic() > deadline:
-                break
+            look_again = min(deadline, time.monotonic() + _LOOK_EVERY_S)
+            for one in found:
+                wait_for(one, max(0.0, look_again - time.monotonic()))
         else:
             return used
     if not (rest := find()):

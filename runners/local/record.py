@@ -26,6 +26,7 @@ from .state import inside, remove_tree, storing
 
 _FILES = ("job", "pid", "rc", "stdout", "stderr")
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+_TAKEN_WITHIN_S = 1.0
 _PID_WRITTEN_WITHIN_S = 0.1
 
 
@@ -75,8 +76,15 @@ def boot_id() -> str:
 
 
 def was_started(directory: Path) -> bool:
-    """Whether some wrapper took the job, or it was withdrawn a moment ago."""
-    return (directory / "pid").exists()
+    """Whether some wrapper took the job. One that is on its way gets a second; there is none if the controller died before it made one."""
+    deadline = time.monotonic() + _TAKEN_WITHIN_S
+    while directory.exists():
+        if (directory / "pid").exists():
+            return True
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.002)
+    return False
 
 
 def withdraw(directory: Path) -> bool:

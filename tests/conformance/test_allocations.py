@@ -1,0 +1,200 @@
+"""Servers, monitors, facts, tools; and that nothing is left behind and nothing secret is written."""
+
+from __future__ import annotations
+
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+from benchspec.engine.errors import RunFailed
+from benchspec.engine.ports import Allocation, Command, Endpoint, Server, Session, Tool
+from benchspec.engine.spec import Role, RolePlace
+from benchspec.engine.usage import summarise
+from tests.conformance.beds import Bed
+
+LISTENER = """
+import socket, sys, time
+time.sleep(float(sys.argv[2]))
+s = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+while True:
+    c, _ = s.accept()
+    c.sendall(b"hello"); c.close()
+"""
+CANARY = "canary-0f3a9c"
+
+
+def server(allocation: Allocation, *argv: str, ready_timeout_s: float = 10.0) -> Server:
+    endpoint = allocation.surroundings().endpoints[Role.SERVER]
+    filled = tuple(argument.replace("PORT", str(endpoint.port)) for argument in argv)
+    return Server(command=Command(argv=filled, role=Role.SERVER, timeout_s=60), endpoint=endpoint, ready_timeout_s=ready_timeout_s)
+
+
+def greeting(endpoint: Endpoint) -> bytes:
+    with socket.create_connection((endpoint.host, endpoint.port), timeout=5) as connection:
+        return connection.recv(100)
+
+
+def test_a_server_is_ready_when_serve_returns_and_gone_after_release(bed: Bed, session: Session) -> None:
+    allocation = session.allocate([RolePlace(role=Role.CLIENT, site="here"), RolePlace(role=Role.SERVER, site="here")], "serving")
+    started = server(allocation, "python3", "-c", LISTENER, "PORT", "0.3")
+    job = allocation.serve(started, "server-1")
+    assert greeting(started.endpoint) == b"hello"
+    assert allocation.serve(started, "server-1").job_id == job.job_id
+    assert len(bed.marked("BENCHSPEC_JOB=server-1")) == 2  # the program and the shell that will write its exit code down
+    allocation.release()
+    assert bed.marked("BENCHSPEC_JOB=server-1") == []
+    with pytest.raises(ConnectionRefusedError):
+        greeting(started.endpoint)
+
+
+def test_a_server_that_fails_is_told_with_its_own_words(allocation: Allocation) -> None:
+    with pytest.raises(RunFailed, match="exit code 9") as caught:
+        allocation.serve(server(allocation, "sh", "-c", "echo no such database >&2; exit 9"), "broken")
+    assert "no such database" in str(caught.value)
+
+
+def test_a_server_that_never_listens_is_ended(bed: Bed, allocation: Allocation) -> None:
+    with pytest.raises(RunFailed, match=r"within 0\.3 s") as caught:
+        allocation.serve(server(allocation, "sh", "-c", "echo still loading >&2; sleep 300", ready_timeout_s=0.3), "deaf")
+    assert "still loading" in str(caught.value)
+    assert bed.marked("BENCHSPEC_JOB=deaf") == []
+
+
+def test_a_port_that_is_taken_is_told_before_the_start(bed: Bed, allocation: Allocation) -> None:
+    endpoint = allocation.surroundings().endpoints[Role.SERVER]
+    with socket.create_server((endpoint.host, endpoint.port)), pytest.raises(RunFailed, match="listens"):
+        allocation.serve(server(allocation, "sleep", "60"), "late")
+    assert bed.marked("BENCHSPEC_JOB=late") == []
+
+
+def test_ports_are_free_and_different(allocation: Allocation) -> None:
+    endpoints = allocation.surroundings().endpoints
+    assert len({endpoint.port for endpoint in endpoints.values()}) == len(endpoints)
+    for endpoint in endpoints.values():
+        for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+            with socket.socket(socket.AF_INET, kind) as probe:
+                probe.bind((endpoint.host, endpoint.port))
+
+
+def test_release_leaves_nothing(bed: Bed, session: Session) -> None:
+    before = bed.shell(f'find "{bed.state}"')
+    allocation = session.allocate([RolePlace(role=Role.CLIENT, site="here"), RolePlace(role=Role.SERVER, site="here")], "released")
+    allocation.put(Role.CLIENT, "file", b"x" * 1000)
+    allocation.serve(server(allocation, "python3", "-c", LISTENER, "PORT", "0"), "released-server")
+    allocation.start(Command(argv=("sh", "-c", "setsid sleep 307 & sleep 307"), role=Role.CLIENT, timeout_s=60), "released-client")
+    ended = allocation.start(Command(argv=("true",), role=Role.CLIENT, timeout_s=60), "released-ended")
+    ended.wait(10)
+    allocation.release()
+    assert bed.marked("BENCHSPEC_ALLOCATION=released") == []
+    assert bed.shell(f'find "{bed.state}"') == before
+    allocation.release()
+    session.close()
+    session.close()
+    assert bed.shell(f'ls "{bed.state}" 2>&1').count("No such file") == 1
+    assert list(bed.runner.leftovers(bed.site, bed.run_id)) == []
+
+
+def test_release_by_a_later_controller(bed: Bed, session: Session) -> None:
+    roles = [RolePlace(role=Role.CLIENT, site="here"), RolePlace(role=Role.SERVER, site="here")]
+    first = session.allocate(roles, "inherited")
+    first.start(Command(argv=("sleep", "308"), role=Role.CLIENT, timeout_s=60), "inherited-1")
+    second = bed.runner.connect(bed.site, bed.run_id).allocate(roles, "inherited")
+    assert second.surroundings() == first.surroundings()
+    second.release()
+    assert bed.marked("BENCHSPEC_ALLOCATION=inherited") == []
+    assert "inherited" not in bed.shell(f'find "{bed.state}"')
+
+
+def test_leftovers_of_a_dead_controller_are_found_and_removed_and_nothing_else(bed: Bed, session: Session) -> None:
+    other = bed.runner.connect(bed.site, "run-of-a-neighbour")
+    theirs = other.allocate([RolePlace(role=Role.CLIENT, site="here")], "theirs")
+    neighbour = theirs.start(Command(argv=("sleep", "309"), role=Role.CLIENT, timeout_s=60), "theirs-1")
+    allocation = session.allocate([RolePlace(role=Role.CLIENT, site="here")], "left")
+    allocation.start(Command(argv=("sh", "-c", "setsid sleep 310 & env -i sleep 311"), role=Role.CLIENT, timeout_s=60), "left-1")
+    deadline = time.monotonic() + 10
+    while len(bed.shell("pgrep -x -f 'sleep (310|311)'").split()) < 2 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    leftovers = bed.runner.leftovers(bed.site, bed.run_id)
+    assert {leftover.kind for leftover in leftovers} == {"processes", "directory"}
+    for _ in range(2):
+        for leftover in leftovers:
+            bed.runner.remove(bed.site, leftover)
+    assert list(bed.runner.leftovers(bed.site, bed.run_id)) == []
+    assert bed.shell("pgrep -x -f 'sleep (310|311)'") == ""
+    assert len(bed.marked("BENCHSPEC_JOB=theirs-1")) == 2
+    neighbour.cancel()
+    theirs.release()
+    other.close()
+
+
+def test_a_secret_reaches_the_program_and_nothing_else(bed: Bed, allocation: Allocation) -> None:
+    script = 'echo "${#TOKEN}"; echo all >ready; while [ -e ready ]; do sleep 0.02; done'
+    job = allocation.start(Command(argv=("sh", "-c", script), role=Role.CLIENT, timeout_s=30, secrets={"TOKEN": CANARY}), "secret")
+    deadline = time.monotonic() + 10
+    workdir = Path(allocation.surroundings().workdirs[Role.CLIENT])
+    while bed.shell(f'ls "{workdir}"').split() != ["ready"] and time.monotonic() < deadline:
+        time.sleep(0.02)
+    needle = f"$(printf %s {CANARY[:6]}; printf %s {CANARY[6:]})"  # not in the searching shell's own arguments
+    assert bed.shell(f'grep -l -a -e "{needle}" /proc/[0-9]*/cmdline; grep -r -l -a -e "{needle}" "{bed.state}"') == ""
+    bed.shell(f'rm "{workdir}/ready"')
+    job.wait(10)
+    assert job.collect().stdout == f"{len(CANARY)}\n".encode()
+
+
+def test_a_secret_among_the_arguments_is_refused(bed: Bed, allocation: Allocation) -> None:
+    with pytest.raises(RunFailed, match="secret"):
+        allocation.start(Command(argv=("echo", f"--token={CANARY}"), role=Role.CLIENT, timeout_s=30, secrets={"TOKEN": CANARY}), "careless")
+    assert CANARY not in bed.shell(f'grep -r -a canary "{bed.state}"')
+
+
+def test_a_monitor_sees_what_a_busy_program_does(allocation: Allocation) -> None:
+    sampler = allocation.sample(Role.CLIENT, 0.1)
+    job = allocation.start(Command(argv=("sh", "-c", "while :; do :; done"), role=Role.CLIENT, timeout_s=60), "busy")
+    time.sleep(0.6)
+    job.cancel()
+    samples = sampler.stop()
+    assert sampler.stop() == samples
+    assert len(samples) >= 4
+    usage = summarise(samples)
+    assert usage["cpu.user"] > 0.2
+    assert 0 <= usage["cpu.steal"] <= 1
+    assert usage["memory.used"] > 2**20
+    assert usage["load.1m"] >= 0
+
+
+def test_a_monitor_of_a_pinned_role_looks_at_its_cpus(session: Session) -> None:
+    allocation = session.allocate([RolePlace(role=Role.CLIENT, site="here", cpus=(0,))], "watched")
+    sampler = allocation.sample(Role.CLIENT, 10)
+    job = allocation.start(Command(argv=("sh", "-c", "while :; do :; done"), role=Role.CLIENT, timeout_s=60), "watched-1")
+    time.sleep(0.5)
+    job.cancel()
+    usage = summarise(sampler.stop())
+    assert usage["cpu.busy"] > 0.8
+    allocation.release()
+
+
+def test_facts_are_observed_with_their_sources(session: Session) -> None:
+    facts = {fact.name: fact for fact in session.facts()}
+    assert len(facts) >= 40
+    assert facts["kernel.release"].value == Path("/proc/sys/kernel/osrelease").read_text().strip()
+    assert all(fact.source for fact in facts.values())
+
+
+def test_tools_are_found_with_their_versions(session: Session) -> None:
+    here = Tool(executable="fio", package="fio", version_argv=("fio", "--version"))
+    gone = Tool(executable="no-such-program", package="nothing", version_argv=("no-such-program", "--version"))
+    silent = Tool(executable="true", package="coreutils", version_argv=("true",))
+    found, missing, versionless = session.find_tools([here, gone, silent])
+    assert (missing.path, missing.version) == (None, None)
+    assert (versionless.path, versionless.version) == (versionless.path, None)
+    if found.path is None:
+        pytest.skip("fio is not installed")
+    assert found.version is not None
+    assert found.version.startswith("3.")
+
+
+def test_a_role_that_was_not_allocated(allocation: Allocation) -> None:
+    with pytest.raises(RunFailed, match="monitor"):
+        allocation.put(Role.MONITOR, "x", b"")
