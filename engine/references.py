@@ -7,10 +7,10 @@ Nothing else is interpolated, and a variable's value is not looked into again, s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from .diagnostics import Path, Problem, alternatives, did_you_mean, quote
+from .diagnostics import At, Path, Problem, alternatives, did_you_mean, quote
 from .spec import Json, SecretKind
 
 MOST_TEXT = 2 * 2**20
@@ -35,24 +35,30 @@ def has_reference(text: str) -> bool:
     return "${" in text
 
 
-def runtime_references(value: Json, path: Path = ()) -> Iterator[Reference]:
-    """Every secret and output reference in ``value``, in order."""
-    for place, leaf in texts(value, path):
+def runtime_references(found: Iterable[tuple[Path, str]]) -> Iterator[Reference]:
+    """Every secret and output reference in texts and their paths, in order."""
+    for path, leaf in found:
         if "${" in leaf:
             for match in _RUNTIME.finditer(leaf):
-                yield Reference(match[1], match[2], place)
+                yield Reference(match[1], match[2], path)
 
 
-def texts(value: Json, path: Path = ()) -> Iterator[tuple[Path, str]]:
+def texts(value: Json, path: Path = ()) -> list[tuple[Path, str]]:
     """Every text in ``value`` with its path, in order."""
+    found: list[tuple[Path, str]] = []
+    _collect_texts(value, path, found)
+    return found
+
+
+def _collect_texts(value: Json, path: Path, found: list[tuple[Path, str]]) -> None:
     if isinstance(value, str):
-        yield path, value
-    elif isinstance(value, Mapping):
+        found.append((path, value))
+    elif isinstance(value, dict):
         for key, item in value.items():
-            yield from texts(item, (*path, key))
-    elif isinstance(value, list | tuple):
+            _collect_texts(item, (*path, key), found)
+    elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from texts(item, (*path, index))
+            _collect_texts(item, (*path, index), found)
 
 
 @dataclass(slots=True)
@@ -68,13 +74,20 @@ class Substitution:
         """``value`` with its variables replaced; the very same object where there is nothing to replace."""
         if isinstance(value, str):
             return self._text(value, path) if "${" in value else value
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             items = {key: self.apply(item, (*path, key)) for key, item in value.items()}
             return items if any(items[key] is not item for key, item in value.items()) else value
         if isinstance(value, list):
             replaced = [self.apply(item, (*path, index)) for index, item in enumerate(value)]
             return replaced if any(new is not old for new, old in zip(replaced, value, strict=True)) else value
         return value
+
+    def unused(self) -> Iterator[Problem]:
+        """BS210 for every variable that nothing refers to."""
+        for name in self.variables:
+            if name not in self.used:
+                found, expected = f"the variable {quote(name)}, which nothing uses", f"${{var:{name}}} somewhere"
+                yield Problem(code="BS210", path=("vars", name), found=found, expected=expected, at=At.KEY)
 
     def _text(self, text: str, path: Path) -> Json:
         whole = _REFERENCE.fullmatch(text)
@@ -118,7 +131,9 @@ class Substitution:
             self.used.add(name)
             return self.variables[name]
         known = list(self.variables)
-        self.problems.append(_problem("BS209", path, f"the unknown variable {quote(name)}", f"a key of vars ({alternatives(known)})", did_you_mean(name, known)))
+        self.problems.append(
+            _problem("BS209", path, f"the unknown variable {quote(name)}", f"a key of vars ({alternatives(known)})", did_you_mean(name, known))
+        )
         return None
 
     def _refuse(self, written: str, kind: str, path: Path) -> None:
@@ -145,6 +160,8 @@ def substitute(document: Mapping[str, Json]) -> tuple[Mapping[str, Json], Substi
     declared = document.get("vars")
     variables = {name: value for name, value in declared.items() if value is not None} if isinstance(declared, Mapping) else {}
     substitution = Substitution(variables)
+    if not any("${" in text for _, text in texts(document)):
+        return document, substitution
     for path, text in texts(declared, ("vars",)):
         if "${" in text.replace("$${", ""):
             substitution.problems.append(_problem("BS211", path, f"a reference in a variable ({quote(text)})", "a plain value"))

@@ -16,13 +16,17 @@ from jsonschema.validators import extend
 
 from .acceptor import QUANTITY, Accepts, check_quantity, repeated, search
 from .diagnostics import At, Path, Problem, alternatives, did_you_mean, escape, quote
+from .reading import items, mapping
 from .references import has_reference
 
 MOST_PROBLEMS = 500
 QUOTE_IT = "put it in quotes"
 """The hint for a number or boolean where a text belongs; the loader adds how it was written."""
 
-_Explain: TypeAlias = "Callable[[ValidationError, Path], Iterator[Problem]]"
+_Error: TypeAlias = Any
+"""A ValidationError; its types allow every attribute to be unset, which it is not once an error is reported."""
+
+_Explain: TypeAlias = "Callable[[_Error, Path], Iterator[Problem]]"
 
 
 def _check_pattern(validator: Any, pattern: str, instance: object, schema: object) -> Iterator[ValidationError]:
@@ -35,7 +39,9 @@ def _check_quantity(validator: Any, unit: str, instance: object, schema: object)
         yield ValidationError("quantity")
 
 
-_Validator: Any = extend(Draft202012Validator, {"pattern": _check_pattern, QUANTITY: _check_quantity})
+_Validator: Any = extend(  # type: ignore[no-untyped-call]
+    Draft202012Validator, {"pattern": _check_pattern, QUANTITY: _check_quantity}
+)
 
 
 def accepts(schema: Mapping[str, Any]) -> Accepts:
@@ -50,7 +56,7 @@ def problems(schema: Mapping[str, Any], value: object, path: Path) -> tuple[Prob
     return tuple(dict.fromkeys(problem for error in errors for problem in _explain(error, path)))
 
 
-def _explain(error: ValidationError, base: Path) -> Iterator[Problem]:
+def _explain(error: _Error, base: Path) -> Iterator[Problem]:
     path = (*base, *error.absolute_path)
     if isinstance(error.instance, str) and has_reference(error.instance):
         return  # what it stands for is known only when it runs
@@ -64,16 +70,16 @@ def _explain(error: ValidationError, base: Path) -> Iterator[Problem]:
         yield from _EXPLAIN.get(str(error.validator), _other)(error, path)
 
 
-def _is_bad_quantity(error: ValidationError) -> bool:
+def _is_bad_quantity(error: _Error) -> bool:
     schema = error.schema
     return isinstance(schema, Mapping) and QUANTITY in schema and check_quantity(error.instance, schema[QUANTITY]) is not None
 
 
-def _schema(error: ValidationError) -> Mapping[str, Any]:
+def _schema(error: _Error) -> Mapping[str, Any]:
     return error.schema if isinstance(error.schema, Mapping) else {}
 
 
-def _bad_name(error: ValidationError, path: Path) -> Problem:
+def _bad_name(error: _Error, path: Path) -> Problem:
     name, schema = str(error.instance), _schema(error)
     allowed = schema.get("enum", ())
     expected = alternatives(allowed) if allowed else schema.get("x-expected", "another name")
@@ -87,7 +93,7 @@ def _name_hint(name: str, validator: object) -> str:
     return f'did you mean "{near}"?' if validator == "pattern" and near.isascii() and near not in ("", name) and len(near) < 64 else ""
 
 
-def _unknown_keys(error: ValidationError, path: Path) -> Iterator[Problem]:
+def _unknown_keys(error: _Error, path: Path) -> Iterator[Problem]:
     schema, instance = _schema(error), error.instance
     known = list(schema.get("properties", {}))
     for key in instance:
@@ -96,29 +102,43 @@ def _unknown_keys(error: ValidationError, path: Path) -> Iterator[Problem]:
             yield Problem(code="BS101", path=(*path, key), found=f"the unknown key {quote(key)}", expected=alternatives(known), hint=hint, at=At.KEY)
 
 
-def _missing_keys(error: ValidationError, path: Path) -> Iterator[Problem]:
+def _missing_keys(error: _Error, path: Path) -> Iterator[Problem]:
     for name in error.validator_value:
         if name not in error.instance:
-            yield _missing(name, path)
+            yield _missing(name, path, example=_example_of(error, name))
 
 
-def _missing_dependents(error: ValidationError, path: Path) -> Iterator[Problem]:
+def _example_of(error: _Error, name: str) -> str:
+    """`` such as NAME: EXAMPLE`` from the schema of the missing key, where that is short."""
+    example = next(iter(items(mapping(mapping(_schema(error).get("properties")).get(name)).get("examples"))), None)
+    return f", such as {name}: {escape(str(example))}" if isinstance(example, str | int | float) and not isinstance(example, bool) else ""
+
+
+def _missing_dependents(error: _Error, path: Path) -> Iterator[Problem]:
     for key, names in error.validator_value.items():
         for name in names if key in error.instance else ():
             if name not in error.instance:
-                yield _missing(name, path, f" beside {quote(key)}")
+                yield _missing(name, path, beside=f" beside {quote(key)}")
 
 
-def _missing(name: str, path: Path, beside: str = "") -> Problem:
-    return Problem(code="BS102", path=path, found=f"no key {quote(name)}", expected=f"the key {quote(name)}{beside}", at=At.HOLDER)
+def _missing(name: str, path: Path, *, beside: str = "", example: str = "") -> Problem:
+    found, expected = f"a mapping without {quote(name)}", f"the key {quote(name)}{beside}{example}"
+    return Problem(code="BS102", path=path, found=found, expected=expected, at=At.HOLDER)
 
 
-_TYPE_NAMES = {"string": "a text", "object": "a mapping", "array": "a list", "boolean": "true or false", "number": "a number", "integer": "a whole number"}
+_TYPE_NAMES = {
+    "string": "a text",
+    "object": "a mapping",
+    "array": "a list",
+    "boolean": "true or false",
+    "number": "a number",
+    "integer": "a whole number",
+}
 
 
-def _wrong_type(error: ValidationError, path: Path) -> Iterator[Problem]:
+def _wrong_type(error: _Error, path: Path) -> Iterator[Problem]:
     wanted = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
-    expected = " or ".join(_TYPE_NAMES.get(name, name) for name in wanted)
+    expected = " or ".join(_TYPE_NAMES.get(str(name), str(name)) for name in wanted)
     example = next(iter(_schema(error).get("examples", ())), None)
     if isinstance(example, str | int | float) and not isinstance(example, bool) and QUANTITY not in _schema(error):
         expected += f" such as {quote(example)}"
@@ -132,7 +152,7 @@ def _with_kind(value: object) -> str:
     return f"the number {quote(value)}" if isinstance(value, int | float) and not isinstance(value, bool) else quote(value)
 
 
-def _not_among(error: ValidationError, path: Path) -> Iterator[Problem]:
+def _not_among(error: _Error, path: Path) -> Iterator[Problem]:
     allowed = [error.validator_value] if error.validator == "const" else error.validator_value
     texts = [item for item in allowed if isinstance(item, str)]
     expected = alternatives([item if isinstance(item, str) else quote(item) for item in allowed])
@@ -142,7 +162,7 @@ def _not_among(error: ValidationError, path: Path) -> Iterator[Problem]:
         yield Problem(code="BS104", path=path, found=quote(error.instance), expected=expected, hint=did_you_mean(error.instance, texts))
 
 
-def _no_match(error: ValidationError, path: Path) -> Iterator[Problem]:
+def _no_match(error: _Error, path: Path) -> Iterator[Problem]:
     expected = _schema(error).get("x-expected") or f"text that matches {escape(str(error.validator_value), 120)}"
     yield Problem(code="BS105", path=path, found=quote(error.instance), expected=expected)
 
@@ -162,24 +182,26 @@ _RANGES = {
 }
 
 
-def _out_of_range(error: ValidationError, path: Path) -> Iterator[Problem]:
+def _out_of_range(error: _Error, path: Path) -> Iterator[Problem]:
     expected = _RANGES[str(error.validator)].format(error.validator_value)
     found = f"a text of {len(error.instance)} characters" if isinstance(error.instance, str) else quote(error.instance)
-    yield Problem(code="BS106", path=path, found=found, expected=expected.replace("least 1 items", "least 1 item").replace("least 1 keys", "least 1 key"))
+    yield Problem(
+        code="BS106", path=path, found=found, expected=expected.replace("least 1 items", "least 1 item").replace("least 1 keys", "least 1 key")
+    )
 
 
-def _not_unique(error: ValidationError, path: Path) -> Iterator[Problem]:
+def _not_unique(error: _Error, path: Path) -> Iterator[Problem]:
     twice = ", ".join(quote(item) for item in repeated(error.instance)[:3])
     yield Problem(code="BS106", path=path, found=f"{twice} more than once", expected="every item once")
 
 
-def _bad_quantity(error: ValidationError, path: Path) -> Iterator[Problem]:
+def _bad_quantity(error: _Error, path: Path) -> Iterator[Problem]:
     why = check_quantity(error.instance, error.validator_value)
     if why is not None:
         yield Problem(code="BS110", path=path, found=escape(why.found, 160), expected=why.expected, hint=escape(why.hint))
 
 
-def _forbidden(error: ValidationError, path: Path) -> Iterator[Problem]:
+def _forbidden(error: _Error, path: Path) -> Iterator[Problem]:
     """``not: {required: [...]}``, alone or in ``anyOf``, forbids keys beside what the schema's condition asks for."""
     parts = error.validator_value.get("anyOf", [error.validator_value]) if isinstance(error.validator_value, Mapping) else []
     instance = error.instance if isinstance(error.instance, Mapping) else {}
@@ -190,18 +212,18 @@ def _forbidden(error: ValidationError, path: Path) -> Iterator[Problem]:
         yield Problem(code="BS109", path=path, found=quote(error.instance), expected=_why(error))
 
 
-def _why(error: ValidationError) -> str:
+def _why(error: _Error) -> str:
     schema = _schema(error)
     said: str = schema.get("x-expected") or schema.get("description") or "it to be left out beside the other values given here"
     return escape(said, 200)
 
 
-def _nothing_allowed(error: ValidationError, path: Path) -> Iterator[Problem]:
+def _nothing_allowed(error: _Error, path: Path) -> Iterator[Problem]:
     name = quote(str(path[-1])) if path else "a value"
     yield Problem(code="BS109", path=path, found=f"the key {name}", expected="it to be left out beside the other values given here", at=At.KEY)
 
 
-def _other(error: ValidationError, path: Path) -> Iterator[Problem]:
+def _other(error: _Error, path: Path) -> Iterator[Problem]:
     if error.validator is None:
         yield from _nothing_allowed(error, path)
     else:

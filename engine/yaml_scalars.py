@@ -37,7 +37,7 @@ _NUMERIC_START = frozenset("+-.0123456789")
 
 
 @lru_cache(maxsize=8192)
-def plain_value(text: str) -> str | int | float | bool | None | Trap:
+def plain_value(text: str) -> str | int | float | bool | Trap | None:
     """The value of the plain (unquoted) scalar ``text``, or why it is refused."""
     if text in _CONSTANTS:
         return _CONSTANTS[text]

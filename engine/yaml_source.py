@@ -7,7 +7,6 @@ explode and ambiguous scalars can be told where they are. Tags and merge keys ar
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +28,7 @@ MOST_DEPTH = 64
 MOST_EXPANDED = 2 * 2**20
 """Upper bound of the value's size once aliases are followed: 64 for each node and 1 for each character."""
 
+MOST_FAULTS = 500
 _NODE_WEIGHT = 64
 _PLAIN, _TEXT = "plain", "text"
 _OWN_TAGS = frozenset((_PLAIN, _TEXT, "tag:yaml.org,2002:str", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"))
@@ -186,7 +186,9 @@ class _Builder:
             return None
         value = plain_value(text)
         if value.__class__ is not str and not (isinstance(value, Trap) and value.code == "BS011"):
-            self.faults.append(_Fault("BS014", node, f"the key {escape(text) or 'nothing'}, which is no text", "a text", f'write "{escape(text)}" in quotes'))
+            self.faults.append(
+                _Fault("BS014", node, f"the key {escape(text) or 'nothing'}, which is no text", "a text", f'write "{escape(text)}" in quotes')
+            )
         return text
 
     def _refuse_tag(self, node: Node) -> None:
@@ -201,6 +203,7 @@ class Source:
         self.text = text
         self.data = data
         self.faults = faults
+        self.fault_paths: frozenset[Path] = frozenset()
         self._root = root
         self._lines: list[str] | None = None
 
@@ -277,6 +280,26 @@ def read_yaml(source: bytes, file: str) -> Source:
         raise _unreadable(whole) from error
 
 
+def read_value(text: str, start: int, file: str) -> Source:
+    """Parse the YAML value that begins at ``start`` of ``text``; places count from the beginning of ``text``. An empty value is null.
+
+    Raises:
+        InvalidSpec: it is not YAML, or too large.
+    """
+    whole = Source(file, text, None, None)
+    if len(text) > MOST_BYTES:
+        raise _invalid(whole, Problem(code="BS002", path=(), found=f"{len(text)} characters", expected="at most 1 MiB"), None)
+    try:
+        root = _Composer(" " * start + text[start:]).get_single_node()
+        return whole if root is None else _built(whole, root)
+    except _Stop as stop:
+        raise _invalid(whole, stop.problem, stop.mark) from stop
+    except MarkedYAMLError as error:
+        raise _invalid(whole, _syntax_problem(whole, error), error.problem_mark) from error
+    except YAMLError as error:
+        raise _unreadable(whole) from error
+
+
 def _parse(whole: Source) -> Source:
     directive = _TAG_DIRECTIVE.search(whole.text)
     if directive:
@@ -287,10 +310,17 @@ def _parse(whole: Source) -> Source:
     if not isinstance(root, MappingNode):
         what = "a list" if isinstance(root, SequenceNode) else f"the text {quote(root.value)}"
         raise _Stop("BS007", f"{what} as the whole document", "a mapping that starts with apiVersion: benchspec/v1", root.start_mark)
+    return _built(whole, root)
+
+
+def _built(whole: Source, root: Node) -> Source:
     builder = _Builder()
     data = builder.build(root)
     result = Source(whole.file, whole.text, root, data)
-    result.faults = tuple(_locate_faults(result, root, builder.faults))
+    if builder.faults:
+        paths = _paths(root, {id(fault.node) for fault in builder.faults})
+        result.fault_paths = frozenset(paths.values())
+        result.faults = tuple(_diagnose_fault(result, fault, paths.get(id(fault.node), ())) for fault in builder.faults[:MOST_FAULTS])
     return result
 
 
@@ -304,7 +334,9 @@ def _decode(source: bytes, file: str) -> str:
         before = source[: error.start]
         line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
         text = source.decode("utf-8", "replace")
-        problem = Problem(code="BS003", path=(), found=f"the byte 0x{source[error.start]:02x}, which is not UTF-8", expected="UTF-8", hint="save the file as UTF-8")
+        problem = Problem(
+            code="BS003", path=(), found=f"the byte 0x{source[error.start]:02x}, which is not UTF-8", expected="UTF-8", hint="save the file as UTF-8"
+        )
         raise InvalidSpec([Source(file, text, None, None).diagnose(problem, Severity.ERROR, line, column)]) from error
 
 
@@ -347,14 +379,10 @@ def _syntax_hint(line: str, said: str) -> str:
     return ""
 
 
-def _locate_faults(source: Source, root: Node, faults: list[_Fault]) -> Iterator[Diagnostic]:
-    if not faults:
-        return
-    paths = _paths(root, {id(fault.node) for fault in faults})
-    for fault in faults:
-        problem = Problem(code=fault.code, path=paths.get(id(fault.node), ()), found=fault.found, expected=fault.expected, hint=fault.hint)
-        mark = fault.node.start_mark
-        yield source.diagnose(problem, Severity.ERROR, mark.line + 1, mark.column + 1)
+def _diagnose_fault(source: Source, fault: _Fault, path: Path) -> Diagnostic:
+    problem = Problem(code=fault.code, path=path, found=fault.found, expected=fault.expected, hint=fault.hint)
+    mark = fault.node.start_mark
+    return source.diagnose(problem, Severity.ERROR, mark.line + 1, mark.column + 1)
 
 
 def _paths(root: Node, wanted: set[int]) -> dict[int, Path]:

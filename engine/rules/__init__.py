@@ -1,0 +1,34 @@
+"""Semantic rules: what a schema cannot say, because it is about several places of a spec or about the world."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import date
+from pathlib import Path
+
+from ..diagnostics import Problem
+from ..spec import Json
+from . import axes, claims, lifecycles, limits, methods, names, secrets, workloads
+from .catalogue import RULES, Rule
+from .view import Check, View
+
+CHECKS: tuple[Check, ...] = (
+    *names.CHECKS,
+    *lifecycles.CHECKS,
+    *claims.CHECKS,
+    *limits.CHECKS,
+    *axes.CHECKS,
+    *workloads.CHECKS,
+    *methods.CHECKS,
+    *secrets.CHECKS,
+)
+"""Every check; each yields problems of one or more codes."""
+
+__all__ = ["CHECKS", "RULES", "Rule", "check_rules"]
+
+
+def check_rules(document: Mapping[str, Json], folder: Path | None, today: date) -> Iterator[Problem]:
+    """Everything the rules find in ``document``, which was read from ``folder`` and may be wrong in any way."""
+    view = View(document, folder, today)
+    for check in CHECKS:
+        yield from check(view)

@@ -1,0 +1,94 @@
+"""Documented limits and prices: classes, units, burst, dates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import date, timedelta
+
+from ..diagnostics import Path, Problem, alternatives, did_you_mean, quote
+from ..reading import any_quantity, items, mapping, text
+from ..spec import Json
+from ..units import Dimension, expectation
+from .view import View
+
+CLASSES = {
+    "storage.iops": Dimension.RATE,
+    "storage.iops.read": Dimension.RATE,
+    "storage.iops.write": Dimension.RATE,
+    "storage.throughput": Dimension.BYTE_RATE,
+    "storage.throughput.read": Dimension.BYTE_RATE,
+    "storage.throughput.write": Dimension.BYTE_RATE,
+    "network.throughput": Dimension.BIT_RATE,
+    "network.packets": Dimension.RATE,
+    "cpu.throughput": Dimension.BYTE_RATE,
+    "cpu.sign": Dimension.RATE,
+    "cpu.verify": Dimension.RATE,
+}
+"""The classes of limits and the dimension each is in. Other classes under ``cpu.`` may have any."""
+
+
+def _limits(view: View) -> Iterator[tuple[Path, Mapping[str, Json]]]:
+    for name, target in view.targets.items():
+        for index, limit in enumerate(items(target.get("limits"))):
+            yield ("targets", name, "limits", index), mapping(limit)
+
+
+def classes(view: View) -> Iterator[Problem]:
+    """BS252: a limit is of a known class."""
+    for path, limit in _limits(view):
+        metric = limit.get("metric")
+        if isinstance(metric, str) and metric not in CLASSES and not metric.startswith("cpu."):
+            known = list(CLASSES)
+            yield Problem(code="BS252", path=(*path, "metric"), found=quote(metric), expected=alternatives(known), hint=did_you_mean(metric, known))
+
+
+def values(view: View) -> Iterator[Problem]:
+    """BS253, BS254: a limit has the unit of its class, and bursts above what is sustained."""
+    for path, limit in _limits(view):
+        wanted = CLASSES.get(text(limit.get("metric")))
+        found = {key: any_quantity(limit.get(key)) for key in ("sustained", "burst")}
+        for key, parsed in found.items():
+            if parsed is not None and wanted is not None and parsed[1] is not wanted:
+                shown = f"{quote(limit[key])} for {limit['metric']}"
+                yield Problem(code="BS253", path=(*path, key), found=shown, expected=expectation(wanted))
+        sustained, burst = found["sustained"], found["burst"]
+        if sustained and burst and sustained[1] is burst[1] and burst[0] < sustained[0]:
+            yield Problem(
+                code="BS254", path=(*path, "burst"), found=quote(limit["burst"]), expected=f"at least {text(limit['sustained'])}, which is sustained"
+            )
+
+
+def dates(view: View) -> Iterator[Problem]:
+    """BS250, BS251: sources of limits and prices were read on a day that has been."""
+    prices = ((("targets", name, "price"), mapping(target.get("price"))) for name, target in view.targets.items())
+    for path, dated in (*_limits(view), *prices):
+        written = text(dated.get("as_of"))
+        if len(written) != len("2023-03-20") or written.count("-") != 2:
+            continue
+        day = _day(written)
+        if day is None:
+            yield Problem(code="BS250", path=(*path, "as_of"), found=quote(written), expected="a day that exists, such as 2023-03-20")
+        elif day > view.today + timedelta(days=1):  # it may be tomorrow elsewhere
+            yield Problem(code="BS251", path=(*path, "as_of"), found=quote(written), expected=f"a day not after {view.today.isoformat()}")
+
+
+def _day(written: str) -> date | None:
+    try:
+        return date.fromisoformat(written)
+    except ValueError:
+        return None
+
+
+def twice(view: View) -> Iterator[Problem]:
+    """BS255: one limit for each metric, layer and thing."""
+    seen: dict[tuple[object, ...], Path] = {}
+    for path, limit in _limits(view):
+        key = (path[1], *(text(limit.get(name)) for name in ("metric", "layer", "applies_to")))
+        if text(limit.get("metric")) and key in seen:
+            found = f"another limit for {quote(limit['metric'])}"
+            yield Problem(code="BS255", path=(*path, "metric"), found=found, expected="one for each metric, layer and applies_to")
+        seen.setdefault(key, path)
+
+
+CHECKS = (classes, values, dates, twice)
+"""The rules of this module."""

@@ -1,0 +1,73 @@
+"""Secrets: never written out, and referred to only where they are not published."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ..diagnostics import Path, Problem, path_text
+from .view import View
+
+TOKENS = re.compile(
+    r"""
+      \bgh[pousr]_[A-Za-z0-9]{20,}            # GitHub
+    | \bgithub_pat_[A-Za-z0-9_]{20,}
+    | \bglpat-[A-Za-z0-9_-]{20,}              # GitLab
+    | \b(?:AKIA|ASIA)[A-Z0-9]{16}\b           # AWS access key
+    | \bAIza[A-Za-z0-9_-]{35}                 # Google API key
+    | \bxox[abprs]-[A-Za-z0-9-]{10,}          # Slack
+    | \bsk-[A-Za-z0-9_-]{20,}                 # OpenAI, Stripe and others
+    | \bsk_live_[A-Za-z0-9]{16,}
+    | \bhv[sbr]\.[A-Za-z0-9_-]{20,}           # Vault
+    | \bdckr_pat_[A-Za-z0-9_-]{20,}           # Docker
+    | \bnpm_[A-Za-z0-9]{30,}
+    | \beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.  # JSON web token
+    | -----BEGIN[A-Z ]{0,20}PRIVATE[ ]KEY-----
+    | \bAccountKey=[A-Za-z0-9+/]{40,}         # Azure storage
+    """,
+    re.VERBOSE | re.ASCII,
+)
+"""The forms of well-known tokens and keys, from their issuers' documentation."""
+
+SHORTEST_TOKEN = 15
+_SECRET_KEY = re.compile(
+    r"(?:^|[_.-])(?:password|passwd|passphrase|secret|token|api_?key|access_?key|private_?key|credentials?)$", re.IGNORECASE | re.ASCII
+)
+_SHORTEST = 6
+_PUBLISHED = ("apiVersion", "kind", "name", "title", "description", "labels", "vars", "method", "compare", "report")
+_PRIVATE_IN_TARGET = ("runner", "lifecycle", "components")
+
+
+def written_out(view: View) -> Iterator[Problem]:
+    """BS301, BS302: nothing has the form of a token, and keys named like secrets hold references."""
+    for path, value in view.texts:
+        if len(value) >= SHORTEST_TOKEN and TOKENS.search(value):
+            yield Problem(code="BS301", path=path, found="a text of the form of a token or key", expected="a reference such as ${secret:env:NAME}")
+        elif len(value) >= _SHORTEST and "${" not in value and _SECRET_KEY.search(str(path[-1])) and not _names_a_file(path):
+            yield Problem(code="BS302", path=path, found="what looks like a secret", expected="a reference such as ${secret:env:NAME}")
+
+
+def _names_a_file(path: Path) -> bool:
+    return str(path[-1]).endswith(("_file", "_path"))
+
+
+def published(view: View) -> Iterator[Problem]:
+    """BS215: no secret goes where it would be printed or stored."""
+    for reference in view.references:
+        if reference.kind == "secret" and _is_published(reference.path):
+            found = f"a secret in {path_text(reference.path[:1])}, which is published"
+            yield Problem(code="BS215", path=reference.path, found=found, expected="secrets in with, lifecycles and runners only")
+
+
+def _is_published(path: Path) -> bool:
+    if path[0] in _PUBLISHED:
+        return True
+    if path[0] == "targets":
+        return len(path) < 3 or path[2] not in _PRIVATE_IN_TARGET
+    if path[0] == "workloads":
+        return not ("with" in path[2:5] or "matrix" in path[2:3] or "zip" in path[2:3])
+    return False
+
+
+CHECKS = (written_out, published)
+"""The rules of this module."""

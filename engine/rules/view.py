@@ -1,0 +1,127 @@
+"""What semantic rules look at: a document that may still be wrong in any way, read with accessors that give nothing instead of failing.
+
+All problems of a spec are reported at once, so a rule must live with values of every type; what has the wrong type is the schema's to report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+from typing import TypeAlias
+
+from ..acceptor import resolve
+from ..build_target import is_control_plane
+from ..diagnostics import Path as DocumentPath
+from ..diagnostics import Problem
+from ..reading import items, mapping, text
+from ..references import Reference, runtime_references, texts
+from ..schema import SchemaCheck, workload_schema
+from ..spec import Json, Role
+
+Check: TypeAlias = "Callable[[View], Iterator[Problem]]"
+"""One or more coded rules: what is wrong with a document."""
+
+ROLES = frozenset(role.value for role in Role)
+LIFECYCLE_PARTS = ("bootstrap", "ready", "destroy")
+
+
+class Tool:
+    """What a tool's schema says about the tool (``x-benchspec``): roles, metrics, and which parameters add up to its duration.
+
+    ``declares`` names the parameter that declares metrics.
+    """
+
+    def __init__(self, schema: SchemaCheck) -> None:
+        about = mapping(schema.document.get("x-benchspec"))
+        self.roles = tuple(map(text, items(about.get("roles"))))
+        self.metrics = tuple(map(text, items(about.get("metrics"))))
+        self.duration = tuple(map(text, items(about.get("duration"))))
+        self.declares = text(about.get("declares"))
+        self._document = schema.document
+        self._properties = mapping(schema.document.get("properties"))
+
+    def has_parameter(self, name: str) -> bool:
+        """Whether the tool has a parameter ``name``."""
+        return name in self._properties
+
+    def parameter(self, parameters: Mapping[str, Json], name: str) -> Json:
+        """The value of parameter ``name``, or the schema's default."""
+        field = mapping(self._properties.get(name))
+        shared = mapping(resolve(self._document, text(field["$ref"]))) if text(field.get("$ref")).startswith("#/") else {}
+        return parameters.get(name, field.get("default", shared.get("default")))
+
+
+class View:
+    """One document with where it lies and today's date. ``folder`` is None when the document was not read from a file."""
+
+    def __init__(self, document: Mapping[str, Json], folder: Path | None, today: date) -> None:
+        self.document = document
+        self.folder = folder
+        self.today = today
+        self.targets = {name: mapping(target) for name, target in mapping(document.get("targets")).items()}
+        self.workloads = {name: mapping(workload) for name, workload in mapping(document.get("workloads")).items()}
+        self.sites = mapping(document.get("sites"))
+        self.method = mapping(document.get("method"))
+        self.compare = mapping(document.get("compare"))
+
+    @cached_property
+    def tools(self) -> Mapping[str, Tool]:
+        """The tool of every workload whose tool is known, by the workload's name."""
+        schemas = {name: workload_schema(text(workload.get("tool"))) for name, workload in self.workloads.items()}
+        return {name: Tool(schema) for name, schema in schemas.items() if schema is not None}
+
+    @cached_property
+    def texts(self) -> list[tuple[DocumentPath, str]]:
+        """Every text of the document with its path, in order."""
+        return texts(self.document)
+
+    @cached_property
+    def references(self) -> list[Reference]:
+        """Every secret and output reference of the document, in order."""
+        return list(runtime_references(self.texts))
+
+    def targets_of(self, workload: str) -> list[str]:
+        """The names of the targets that ``workload`` runs on."""
+        only = self.workloads[workload].get("targets")
+        return [name for name in self.targets if name in items(only)] if only is not None else list(self.targets)
+
+    def site_options(self, target: str) -> list[Mapping[str, Json]]:
+        """The places of ``target`` as mappings with a kind: its runner, or each of its sites once."""
+        found = self.targets[target]
+        if "runner" in found:
+            runner = found["runner"]
+            return [{"kind": runner} if isinstance(runner, str) else mapping(runner)]
+        names = dict.fromkeys(text(site) for site in mapping(found.get("sites")).values())
+        return [mapping(self.sites[name]) for name in names if name in self.sites]
+
+    def kinds(self, target: str) -> frozenset[str]:
+        """The kinds of runner ``target`` is reached by."""
+        return frozenset(text(options.get("kind")) for options in self.site_options(target))
+
+    def without_kubernetes(self, target: str) -> bool:
+        """Whether every place of ``target`` is known to be no cluster."""
+        kinds = self.kinds(target)
+        return bool(kinds) and kinds <= {"local", "ssh"}
+
+    def groups(self, target: str) -> dict[str, Mapping[str, Json]]:
+        """The node groups of ``target`` on which something is measured: all but the control plane."""
+        found = {name: mapping(group) for name, group in mapping(self.targets[target].get("topology")).items()}
+        return {name: group for name, group in found.items() if not is_control_plane(name, tuple(map(text, items(group.get("roles")))))}
+
+    def lifecycles(self) -> Iterator[tuple[str, DocumentPath, Mapping[str, Json]]]:
+        """Every lifecycle with its target and path, in the order in which they run."""
+        for name, target in self.targets.items():
+            for index, component in enumerate(items(target.get("components"))):
+                yield name, ("targets", name, "components", index, "lifecycle"), mapping(mapping(component).get("lifecycle"))
+            yield name, ("targets", name, "lifecycle"), mapping(target.get("lifecycle"))
+
+    def steps(self) -> Iterator[tuple[str, DocumentPath, Mapping[str, Json]]]:
+        """Every step with its target and path, in the order in which they run: all that is installed before anything is removed."""
+        lifecycles = list(self.lifecycles())
+        for name in self.targets:
+            for part in LIFECYCLE_PARTS:
+                for target, path, lifecycle in lifecycles:
+                    for index, step in enumerate(items(lifecycle.get(part)) if target == name else ()):
+                        yield name, (*path, part, index), mapping(step)
