@@ -78,12 +78,10 @@ def script() -> str:
 
 def parse(output: bytes) -> tuple[Fact, ...]:
     """Read what :func:`script` printed, also when it was cut short; every known fact is in the result, unknown ones with None."""
-    fields = output.decode("utf-8", "replace").split("\0")
+    fields = output.decode("utf-8", "replace").split("\0")[:-1]  # what follows the last NUL was cut short
     said = dict(zip(fields[0::2], fields[1::2], strict=False))
-    complete = fields[0 : len(fields) // 2 * 2 : 2]  # a last field without its NUL was cut short
     return tuple(
-        Fact(name=kind.name, value=convert(said[kind.name], kind.type) if kind.name in complete else None, source=kind.source, unit=kind.unit)
-        for kind in fact_kinds().values()
+        Fact(name=kind.name, value=convert(said.get(kind.name, ""), kind.type), source=kind.source, unit=kind.unit) for kind in fact_kinds().values()
     )
 
 

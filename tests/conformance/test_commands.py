@@ -12,9 +12,10 @@ from benchspec.engine.spec import Role, RolePlace
 from tests.conformance.beds import Bed, Run
 
 HOSTILE = (
-    "", " ", "  two  ", "a b", "$HOME", "${PATH}", "$(id)", "`id`", "'", '"', "'\"'", "\\", "\\n", "a\nb", "\n", "\t", "*", "?", "[a-z]", "~",
-    "~root", "!", "!!", "#", "# no comment", ";", "; exit 3", "&", "&& id", "|", "|| id", ">", "> /tmp/x", "<", "2>&1", "(", ")", "{a,b}", "-", "--", "-n",
-    "-e", "--help", "a=b", "PATH=x", "%s", "%n", "\x01\x1b[31m", "ü", "日本語", "\u202e", "\udcff\udcfe", "'; rm -rf / #", "$'\\x41'", "a\\", "x" * 100_000,
+    "", " ", "  two  ", "a b", "$HOME", "${PATH}", "$(id)", "`id`", "'", '"', "'\"'", "\\", "\\n", "a\nb", "\n", "\t", "*", "?", "[a-z]",
+    "~", "~root", "!", "!!", "#", "# no comment", ";", "; exit 3", "&", "&& id", "|", "|| id", ">", "> /tmp/x", "<", "2>&1", "(", ")",
+    "{a,b}", "-", "--", "-n", "-e", "--help", "a=b", "PATH=x", "%s", "%n", "\x01\x1b[31m", "ü", "日本語", "\u202e", "\udcff\udcfe",
+    "'; rm -rf / #", "$'\\x41'", "a\\", "x" * 100_000,
 )  # fmt: skip
 
 BYTES = bytes(range(256))
