@@ -169,21 +169,25 @@ class Run:
         self._observer.notify(Event(kind=RUN_STARTED, message=message, data={"total": total, "done": done, "estimate_s": self._plan.estimate_s}))
 
     def _connect(self) -> None:
-        used = {place.site for experiment in self._plan.experiments for place in experiment.roles}
+        used = self._used_sites()
         for target in self._spec.targets:
             for site in target.sites.values():
                 if site.name in used and site.name not in self._sessions:
                     with self._interrupts.waiting():
                         self._sessions[site.name] = self._catalogue.runner(site.runner).connect(site, self._directory.run_id)
 
+    def _used_sites(self) -> frozenset[str]:
+        return frozenset(place.site for experiment in self._plan.experiments for place in experiment.roles)
+
     def _disconnect(self) -> None:
         for session in self._sessions.values():
             with contextlib.suppress(TransportLost):
                 session.close()
+        self._sessions.clear()
 
     def _prove_clean(self) -> None:
         """List what is left of us on every site; what there is is removed, and told."""
-        removed = remove_leftovers(self._spec, self._catalogue, self._directory.run_id, only=frozenset(self._sessions))
+        removed = remove_leftovers(self._spec, self._catalogue, self._directory.run_id, only=self._used_sites())
         if removed:
             message = f"{len(removed)} things were left after the clean-up and have been removed: {', '.join(sorted(removed))}"
             self._journal.append("finding", Finding(code="F602", level=FindingLevel.WARNING, message=message))
@@ -193,7 +197,10 @@ class Run:
         if not self._history.started:
             return
         self._recover_trials()
-        removed = remove_leftovers(self._spec, self._catalogue, self._directory.run_id, only=frozenset(self._sessions))
+        sites = frozenset(self._sessions)
+        self._disconnect()  # what is listed next is then left over for certain
+        removed = remove_leftovers(self._spec, self._catalogue, self._directory.run_id, only=sites)
+        self._connect()
         if removed:
             message = f"removed {len(removed)} leftovers of the interrupted run"
             self._observer.notify(Event(kind="leftovers", message=message, data={"count": len(removed)}))

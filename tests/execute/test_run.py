@@ -63,9 +63,10 @@ def test_a_finished_run_has_nothing_left_to_do(tmp_path: Path) -> None:
 
 
 def test_an_invalid_trial_is_kept_shown_and_replaced(tmp_path: Path) -> None:
-    script = 'printf x >> "$COUNTER"; n=$(wc -c < "$COUNTER"); echo "rate: $n"; echo "duration: $n"; [ "$n" -ne 2 ] || exec sleep 0; sleep 0.3'
+    script = 'printf x >> "$COUNTER"; n=$(wc -c < "$COUNTER"); echo "rate: $n"; echo "duration: $n"; [ "$n" -ne 2 ] || exec sleep 0; sleep 1.2'
     document = spec_document(tmp_path / "counter", script=script, method={"sessions": 1, "trials": 2, "warmups": 0, "seed": 1})
-    document["workloads"]["count"]["gates"] = {"min_duration": "200 ms", "max_steal": "100 %"}
+    document["workloads"]["count"]["with"]["duration"] = "2 s"
+    document["workloads"]["count"]["gates"] = {"min_duration": "1 s", "max_steal": "100 %"}
     trials = execute(make_run(tmp_path, document).path)
     invalid = [t for t in trials if t.status is TrialStatus.INVALID]
     assert [t.sequence for t in invalid] == [2]
@@ -76,6 +77,7 @@ def test_an_invalid_trial_is_kept_shown_and_replaced(tmp_path: Path) -> None:
 
 def test_when_every_trial_is_invalid_the_run_fails_its_gates(tmp_path: Path) -> None:
     document = spec_document(tmp_path / "counter", method={"sessions": 1, "trials": 1, "warmups": 0, "replacements": 0})
+    document["workloads"]["count"]["with"]["duration"] = "2 h"
     document["workloads"]["count"]["gates"] = {"min_duration": "1 h"}
     with pytest.raises(GateFailed, match="min_duration"):
         execute(make_run(tmp_path, document).path)
@@ -182,7 +184,7 @@ def test_two_stage_runs_add_the_sessions_the_precision_takes(tmp_path: Path) -> 
 
 def test_a_secret_reaches_the_program_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_TOKEN", "canary-4711")
-    script = 'printf x >> "$COUNTER"; echo "token is $TOKEN"; echo "rate: ${#TOKEN}"'
+    script = 'printf x >> "$COUNTER"; echo "token is $TOKEN"; echo "rate: $${#TOKEN}"'
     document = spec_document(tmp_path / "counter", script=script, method={"sessions": 1, "trials": 1, "warmups": 0})
     document["workloads"]["count"]["with"]["env"]["TOKEN"] = "${secret:env:TEST_TOKEN}"
     trials = execute(make_run(tmp_path, document).path)
