@@ -64,11 +64,15 @@ class Command:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """A program that serves while clients measure. It is ready when ``endpoint`` accepts a TCP connection within ``ready_timeout_s``."""
+    """A program that serves while clients measure. It is ready when ``endpoint`` accepts a TCP connection within ``ready_timeout_s``.
+
+    ``settle_s`` is waited after that, once for all transports: a server that takes the probe for a broken client may be deaf while it recovers.
+    """
 
     command: Command
     endpoint: Endpoint
     ready_timeout_s: float = 10.0
+    settle_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

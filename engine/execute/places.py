@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import time
 from collections.abc import Mapping
 
 from ..errors import BenchspecError
@@ -52,6 +53,7 @@ class Place:
         for number, server in enumerate(commands.servers):
             ready = dataclasses.replace(server, command=self._with_secrets(server.command))
             self._of(server.command.role).serve(ready, f"{self.allocation_id}-server{number}")
+        time.sleep(max((server.settle_s for server in commands.servers), default=0.0))
         return dataclasses.replace(commands, clients=tuple(map(self._with_secrets, commands.clients)))
 
     def _with_secrets(self, command: Command) -> Command:
