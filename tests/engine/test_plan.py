@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from benchspec.engine.codec import decode
 from benchspec.engine.errors import UsageError
+from benchspec.engine.estimate import OVERHEADS
 from benchspec.engine.plan import Plan, PlannedAllocation, arrange, arrange_session, plan, plan_to_json
 from benchspec.engine.reach import COV_CLASSES, detectable, margin_power, reach
 from benchspec.engine.spec import (
@@ -186,11 +187,13 @@ def test_a_long_list_of_known_values_is_cut() -> None:
 
 # Time and price
 
+LOCAL = OVERHEADS["local"]
+
 
 def test_the_estimate_adds_trials_and_overheads() -> None:
     made = planned(spec(workloads=[workload(parameters={"seconds": 10})], method=Method(sessions=2, trials=3, warmups=1, cooldown_s=5.0)))
-    allocation = 0.3 + 4 * (10 + 0.3) + 5.0
-    once = 0.1 + 0.5 * 3
+    allocation = LOCAL.allocation_s + 4 * (10 + LOCAL.trial_s) + 5.0
+    once = LOCAL.connect_s + LOCAL.facts_s * 3
     assert made.estimate_s == pytest.approx(2 * 2 * allocation + 2 * once)
     assert made.estimate is not None
     assert (made.estimate.allocations, made.estimate.trials) == (4, 16)
@@ -199,7 +202,7 @@ def test_the_estimate_adds_trials_and_overheads() -> None:
 
 def test_a_duet_takes_the_time_of_the_slower_target() -> None:
     one = planned(spec(targets=[target("a")], compare=False)).estimate_s
-    assert planned(spec(method=Method(order=Order.DUET))).estimate_s == pytest.approx(one + 0.1 + 0.5 * 11)
+    assert planned(spec(method=Method(order=Order.DUET))).estimate_s == pytest.approx(one + LOCAL.connect_s + LOCAL.facts_s * 11)
 
 
 def step(action: str, **arguments: str) -> Step:

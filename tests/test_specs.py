@@ -1,0 +1,235 @@
+"""The specs that are shipped: each valid without a warning, each planned, each saying what its source says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import benchspec.specs
+from benchspec.engine.diff import diff_specs
+from benchspec.engine.load import check_spec, load_spec
+from benchspec.engine.plan import Plan, plan, plan_to_json
+from benchspec.engine.spec import Experiment, LoadedSpec, Target
+from benchspec.engine.units import Dimension, parse_quantity
+from benchspec.workloads.registry import WORKLOADS
+
+FOLDER = Path(benchspec.specs.__file__).parent
+SPECS = sorted(FOLDER.glob("*.yaml"))
+SCRIPTS = sorted(FOLDER.glob("*/*.sh"))
+NAMES = {
+    "quickstart",
+    "constellation-azure",
+    "constellation-gcp",
+    "vault-constellation",
+    "cni-beyond-10g",
+    "mesh-multicluster",
+    "mesh-multicluster-equinix",
+    "azure-disk-encryption",
+    "azure-disk-encryption-standard",
+}
+
+
+def load(name: str, *overrides: str) -> LoadedSpec:
+    return load_spec(FOLDER / f"{name}.yaml", overrides=overrides)
+
+
+def planned(name: str, *overrides: str) -> Plan:
+    return plan(load(name, *overrides), WORKLOADS)
+
+
+def target(name: str, which: str) -> Target:
+    return load(name).spec.target(which)
+
+
+def limits(which: Target) -> dict[tuple[str, str | None], tuple[float, float]]:
+    return {(limit.metric, limit.applies_to): (limit.sustained, limit.burst) for limit in which.limits}
+
+
+def test_all_seeds_have_their_spec() -> None:
+    assert {path.stem for path in SPECS} == NAMES
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
+def test_a_shipped_spec_is_valid_without_a_warning(path: Path) -> None:
+    assert check_spec(path) == ()
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
+def test_a_shipped_spec_is_named_like_its_file_and_helps_the_editor(path: Path) -> None:
+    assert load_spec(path).spec.name == path.stem
+    assert path.read_text("utf-8").startswith("# yaml-language-server: $schema=../schemas/benchmark.schema.json\n")
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
+def test_a_shipped_spec_is_planned_for_a_comparison(path: Path) -> None:
+    loaded = load_spec(path)
+    made = plan(loaded, WORKLOADS)
+    assert loaded.spec.compare is not None
+    assert made.compared, "every spec compares something"
+    assert len(made.compared) == len({e.cell for e in made.experiments}), "and everything it measures"
+    assert len(made.order) == len(made.experiments) * 10
+    assert made.estimate_s > 0
+    assert plan_to_json(made) == plan_to_json(plan(loaded, WORKLOADS))
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
+def test_every_limit_has_a_source_and_a_day(path: Path) -> None:
+    for which in load_spec(path).spec.targets:
+        for limit in which.limits:
+            assert limit.source.startswith("https://")
+            assert re.fullmatch(r"20\d\d-\d\d-\d\d", limit.as_of)
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_a_shipped_script_parses_and_may_be_executed(path: Path) -> None:
+    assert subprocess.run(["sh", "-n", path], capture_output=True, check=False).returncode == 0
+    assert path.read_text().startswith("#!/bin/sh\n")
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
+def test_a_comment_or_a_title_changes_no_id(path: Path, tmp_path: Path) -> None:
+    for folder in ("vault", "cni"):
+        (tmp_path / folder).symlink_to(FOLDER / folder)
+    copy = tmp_path / path.name
+    text = path.read_text("utf-8")
+    copy.write_text(re.sub(r"^title: .*$", "title: Something else", text, flags=re.MULTILINE) + "\n\n# a comment\n", "utf-8")
+    found = diff_specs(load_spec(path), load_spec(copy), WORKLOADS)
+    assert [change.path for change in found.changes] == ["title"]
+    assert (found.added, found.removed, found.changed) == ((), (), ())
+
+
+# quickstart
+
+
+def test_the_quickstart_gives_client_and_server_a_cpu_each_and_takes_less_than_two_minutes() -> None:
+    made = planned("quickstart")
+    roles = {e.target: [place.cpus for place in e.roles] for e in made.experiments if e.tool == "iperf3"}
+    assert roles == {"one-cpu": [(0,), (0,)], "two-cpus": [(0,), (1,)]}
+    assert {place.cpus for e in made.experiments if e.tool != "iperf3" and e.target == "two-cpus" for place in e.roles} == {(0, 1)}
+    assert made.estimate_s < 100
+    assert {site.runner for which in load("quickstart").spec.targets for site in which.sites.values()} == {"local"}
+
+
+# constellation
+
+
+def test_azure_has_the_documented_limits_of_disk_and_machine() -> None:
+    for name in ("aks", "constellation"):
+        assert limits(target("constellation-azure", name)) == {
+            ("storage.iops", "disk"): (500, 600),
+            ("storage.throughput", "disk"): (60e6, 150e6),
+            ("storage.iops", "machine"): (6400, 20000),
+            ("storage.throughput", "machine"): (144e6, 600e6),
+            ("network.throughput", "machine"): (1.25e9, 1.25e9),
+        }
+
+
+def test_gcp_has_the_documented_limits_of_disk_and_machine() -> None:
+    found = limits(target("constellation-gcp", "gke"))
+    assert found["storage.iops.read", "disk"] == found["storage.iops.write", "disk"] == (2400, 2400)
+    assert found["storage.throughput.read", "disk"] == found["storage.throughput.write", "disk"] == (112e6, 112e6)
+    assert found["storage.iops.read", "machine"] == (3000, 3000)
+    assert found["storage.iops.write", "machine"] == (15000, 15000)
+    assert found["network.throughput", "machine"] == (10e9, 10e9)
+
+
+@pytest.mark.parametrize(
+    ("name", "which", "facts"),
+    [
+        ("constellation-azure", "aks", {"kubernetes.version": "1.24.9", "cni.name": "kubenet", "net.mtu": 1500, "storage.size": 400 * 2**30}),
+        ("constellation-azure", "constellation", {"kubernetes.version": "1.25.7", "cni.name": "cilium", "cni.version": "1.12", "net.mtu": 1500}),
+        ("constellation-azure", "constellation", {"machine.type": "Standard_DC4as_v5", "cvm.expected": True, "storage.encryption": "csi"}),
+        ("constellation-gcp", "gke", {"machine.type": "n2d-standard-4", "net.mtu": 1450, "cvm.expected": False, "cloud.zone": "europe-west3-b"}),
+        ("constellation-gcp", "constellation", {"net.mtu": 8896, "cvm.expected": True, "storage.disk": "pd-balanced"}),
+        ("cni-beyond-10g", "flannel", {"cni.mode": "vxlan", "cni.network_policy": "none", "kubernetes.distribution": "k3s", "net.link": 50e9}),
+        ("mesh-multicluster", "istio", {"mesh.version": "1.19.3", "mesh.encryption": "mtls", "machine.type": "m5.2xlarge", "net.mtu": 1500}),
+        ("mesh-multicluster", "kuma", {"mesh.version": "2.4.3", "mesh.protocol": "tcp"}),
+        ("mesh-multicluster-equinix", "nsm", {"mesh.encryption": "wireguard", "machine.type": "c3.medium.x86", "kubernetes.version": "1.28.3"}),
+        ("azure-disk-encryption", "ade", {"storage.encryption": "ade", "os.name": "Windows Server 2016", "machine.type": "Standard_DS4_v2"}),
+        ("azure-disk-encryption-standard", "plain", {"storage.encryption": "none", "machine.type": "Standard_D4_v2"}),
+    ],
+)
+def test_a_target_claims_what_its_source_says(name: str, which: str, facts: dict[str, object]) -> None:
+    claims = target(name, which).claims
+    assert {fact: claims[fact] for fact in facts} == facts
+
+
+def by_cell(name: str, *overrides: str) -> dict[str, Experiment]:
+    return {f"{e.target} {e.cell}": e for e in planned(name, *overrides).experiments}
+
+
+@pytest.mark.parametrize("name", ["constellation-azure", "constellation-gcp"])
+def test_fio_runs_with_the_published_settings(name: str) -> None:
+    found = {cell: e for cell, e in by_cell(name).items() if e.tool == "fio"}
+    assert len(found) == 8
+    settings = {(str(e.parameters["rw"]), str(e.parameters["bs"])) for e in found.values()}
+    assert settings == {("randread", "4 KiB"), ("randwrite", "4 KiB"), ("randread", "1 MiB"), ("randwrite", "1 MiB")}
+    common = {"size": "10 GiB", "runtime": "60 s", "ramp_time": "10 s", "direct": True, "engine": "libaio", "iodepth": 128, "cpus_allowed": "0"}
+    assert all({key: e.parameters[key] for key in common} == common for e in found.values())
+    assert {e.primary.partition("{")[0] for e in found.values()} == {"iops.read", "iops.write", "throughput.read", "throughput.write"}
+
+
+def test_the_network_is_measured_on_both_paths_with_both_protocols_across_nodes() -> None:
+    found = [e for e in planned("constellation-azure").experiments if e.tool == "iperf3"]
+    assert {(str(e.path), e.parameters["protocol"]) for e in found} == {(p, q) for p in ("pod-to-pod", "pod-to-service") for q in ("tcp", "udp")}
+    assert {str(e.placement) for e in found} == {"across-nodes"}
+
+
+# the others
+
+
+def test_vault_runs_a_hundred_times_with_1300_workers_and_keeps_its_token_out_of_the_spec() -> None:
+    made = planned("vault-constellation")
+    assert {sum(a.trials for a in made.order if a.experiment_id == e.id) for e in made.experiments} == {100}
+    parameters = made.experiments[0].parameters
+    assert (parameters["workers"], parameters["duration"]) == (1300, "10 s")
+    assert parameters["token"] == "${secret:kubernetes:vault/vault-init/root-token}"
+    assert {e.gates["max_error_ratio"] for e in made.experiments} == {0.0}
+
+
+def test_bare_hosts_and_pods_share_cells_over_different_paths() -> None:
+    found = by_cell("cni-beyond-10g")
+    assert str(found["hosts bulk[streams=3]"].path) == "host-to-host"
+    assert str(found["flannel bulk[streams=3]"].path) == "pod-to-pod"
+    assert found["hosts bulk[streams=1]"].parameters["duration"] == "10 min"
+
+
+@pytest.mark.parametrize("name", ["mesh-multicluster", "mesh-multicluster-equinix"])
+def test_each_mesh_has_its_url_and_is_made_anew_for_every_session(name: str) -> None:
+    made = planned(name)
+    assert len({e.parameters["url"] for e in made.experiments}) == 3
+    assert {len({place.site for place in e.roles}) for e in made.experiments} == {2}
+    assert {c.lifecycle.per for which in load(name).spec.targets for c in which.components} == {"session"}
+    istio = load(name).spec.target("istio").components[0].lifecycle
+    assert any("${output:gateway.address}" in str(step.arguments) for step in istio.ready)
+
+
+PREMIUM = {"P10": ("500 1/s", "100 MB/s"), "P20": ("2300 1/s", "150 MB/s"), "P30": ("5000 1/s", "200 MB/s")}
+
+
+@pytest.mark.parametrize("disk", PREMIUM)
+def test_every_premium_disk_is_planned_with_its_own_limits(disk: str) -> None:
+    iops, throughput = PREMIUM[disk]
+    loaded = load("azure-disk-encryption", f"vars.disk={disk}", f"vars.iops={iops}", f"vars.throughput={throughput}", r"vars.file=X:\test.dat")
+    made = plan(loaded, WORKLOADS, only=["workload=data-*"])
+    assert len(made.experiments) == 6
+    assert {e.parameters["path"] for e in made.experiments} == {r"X:\test.dat"}
+    found = limits(loaded.spec.target("ade"))
+    assert found["storage.iops", "disk"][0] == parse_quantity(iops, Dimension.RATE)
+    assert found["storage.throughput", "disk"][0] == parse_quantity(throughput, Dimension.BYTE_RATE)
+
+
+def test_diskspd_runs_with_the_published_settings() -> None:
+    found = by_cell("azure-disk-encryption")
+    data, system = found["ade data-iops"].parameters, found["ade os-iops"].parameters
+    assert (data["block_size"], data["outstanding"], data["write_ratio"]) == ("8 KiB", 64, "100 %")
+    assert (system["outstanding"], data["warmup"], data["duration"], data["file_size"]) == (16, "30 s", "90 s", "1 GiB")
+    assert found["ade data-throughput"].parameters["block_size"] == "2 MiB"
+
+
+def test_the_specs_take_no_id_from_each_other() -> None:
+    ids = [e.id for name in NAMES for e in planned(name).experiments]
+    assert len(set(ids)) == len(ids)
