@@ -10,25 +10,11 @@ from ..engine.analysis.model import Analysis
 from ..engine.results import RunData, TrialKind, TrialStatus
 from .model import ObservedDifference
 from .numbers import write_share
+from .selection import is_steady
 from .sentences import established
 from .values import unit_of, write_value
 
 RANKED = ("*mtu*", "*encryption*", "cni.*", "mesh.*", "*proxy_mode*", "cvm.*", "cpu.*", "*governor*", "memory.*", "net.*", "storage.*", "*")
-PRIVATE = (
-    "*.id",
-    "*.uuid",
-    "*.serial",
-    "host.*",
-    "*hostname*",
-    "*.address",
-    "*.addresses",
-    "boot.*",
-    "*.uptime",
-    "clock.*",
-    "time.*",
-    "*.machine_id",
-)
-"""Facts that differ between any two machines and say nothing about speed."""
 
 
 def list_differences(run: RunData, analysis: Analysis) -> tuple[ObservedDifference, ...]:
@@ -62,7 +48,7 @@ def _observed(run: RunData, target: str) -> Mapping[str, str]:
     values: dict[str, str] = {}
     for fact_set in run.facts:
         for fact in fact_set.facts if fact_set.target == target else ():
-            if not any(fnmatchcase(fact.name, pattern) for pattern in PRIVATE):
+            if is_steady(fact.name):
                 values.setdefault(fact.name, write_value(fact.value, fact.unit or unit_of(fact.name)))
     return values
 

@@ -8,7 +8,8 @@ from ..engine.results import ClaimCheck, ClaimState, Fact, FactSet, RunData
 from ..engine.spec import Limit, Price, Target
 from .model import ClaimRow, Configuration, FactRow, Item
 from .numbers import scale_column
-from .values import STATES, unit_of, write_value
+from .selection import is_steady
+from .values import STATES, cut, unit_of, write_value
 
 
 def describe_targets(run: RunData, anchors: Mapping[str, str]) -> tuple[Configuration, ...]:
@@ -50,7 +51,6 @@ def _describe(run: RunData, target: Target, anchor: str) -> Configuration:
         facts=tuple(rows),
         limits=tuple(Item(name=limit.metric, text=write_limit(limit)) for limit in target.limits),
         price=write_price(target.price),
-        has_declared=any(row.declared for row in rows),
     )
 
 
@@ -59,7 +59,7 @@ def _fact_rows(sets: list[FactSet], declared: Mapping[str, ClaimCheck]) -> list[
     sites = sorted({s.site for s in sets})
     seen: dict[str, dict[str, list[tuple[str, Fact]]]] = {}
     for fact_set in sets:
-        for fact in fact_set.facts:
+        for fact in filter(lambda f: is_steady(f.name) or f.name in declared, fact_set.facts):
             seen.setdefault(fact.name, {}).setdefault(fact_set.site, []).append((fact_set.when, fact))
     rows: list[FactRow] = []
     for name in sorted(seen):
@@ -95,5 +95,5 @@ def _claim_row(claim: ClaimCheck, target: str) -> ClaimRow:
         declared=write_value(claim.declared, unit),
         observed=write_value(claim.observed, unit),
         state=STATES[claim.state],
-        source=claim.source or "",
+        source=cut(claim.source or "", 60),
     )

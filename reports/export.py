@@ -7,13 +7,14 @@ import io
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 
 from ..engine.analysis.model import Analysis
 from ..engine.results import RunData, Trial, TrialKind
 from ..engine.spec import Json
 from .numbers import steady
+from .selection import is_private
 from .sentences import Names, shown_percent, verdict_words, write_sentence
 
 FORMAT = "benchspec-results/1"
@@ -23,6 +24,8 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 def export_json(run: RunData, analysis: Analysis) -> bytes:
     """The whole analysis with its checks, claims, findings and the trials' states. Floats are cut to twelve significant digits.
+
+    Facts that name a machine (its id, its host name) are left out: they stay in the run directory.
 
     Every comparison carries its verdict beside its ratio; ``sentence`` is what a page says of it.
     """
@@ -50,7 +53,7 @@ def export_json(run: RunData, analysis: Analysis) -> bytes:
         "experiments": [{"id": e.id, "target": e.target, "workload": e.workload, "cell": e.cell, "primary": e.primary} for e in run.experiments],
         "skipped": plain(run.skipped),
         "trials": [_trial(trial) for trial in run.trials],
-        "facts": plain(run.facts),
+        "facts": plain([replace(s, facts=tuple(f for f in s.facts if not is_private(f.name))) for s in run.facts]),
         "claims": plain(run.claims),
         "findings": plain(run.findings),
     }

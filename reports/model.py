@@ -140,7 +140,7 @@ class FactRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """A target as it was observed, its documented limits and its price."""
+    """A target as it was observed (what names a machine or changes by the moment left out), its documented limits and its price."""
 
     target: str
     title: str
@@ -148,7 +148,24 @@ class Configuration:
     facts: tuple[FactRow, ...]
     limits: tuple[Item, ...]
     price: str
-    has_declared: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactLine:
+    """One fact on every target, in the order of :attr:`FactTable.targets`."""
+
+    name: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactTable:
+    """Facts side by side. ``alike`` and ``unknown`` name further ones: the same on all targets, and not to be found out on any."""
+
+    targets: tuple[str, ...]
+    lines: tuple[FactLine, ...]
+    alike: tuple[str, ...]
+    unknown: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,6 +251,7 @@ class View:
     summary: tuple[Statement, ...]
     workloads: tuple[WorkloadView, ...]
     configurations: tuple[Configuration, ...]
+    facts: FactTable
     claims: tuple[ClaimRow, ...]
     findings: tuple[FindingRow, ...]
     differences: tuple[ObservedDifference, ...]

@@ -10,7 +10,7 @@ from ..engine.results import Direction, Metric, RunData
 from ..engine.spec import Experiment, Price, WorkloadSpec
 from .drawings import draw_cell, draw_workload
 from .model import CellView, Comparison, DescriptiveRow, Item, ResultRow, WorkloadView
-from .numbers import ABSENT, MINUS, Scale, decimals_for, plain_decimals, scale_column, write_share
+from .numbers import ABSENT, Scale, decimals_for, plain_decimals, scale_column, write_share
 from .sentences import Names, shown_percent, tone_of, verdict_words, write_sentence, write_test
 from .trials import Tally, refer
 from .values import flatten, make_slugs, title_of, write_value
@@ -290,4 +290,4 @@ def _value(cell: Cell | None, scale: Scale) -> str:
 def _change(contrast: Contrast | None) -> str:
     """A descriptive difference as an interval alone: without a verdict no single percent is shown."""
     percent = shown_percent(contrast) if contrast else None
-    return f"{MINUS}" if percent is None else percent.signed_interval()
+    return "" if percent is None else percent.signed_interval()

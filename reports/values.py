@@ -22,7 +22,7 @@ def write_value(value: Json, unit: str | None = None) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):
-        return _write_quantity(float(value), unit) if unit else _write_bare(value)
+        return _write_quantity(float(value), unit) if unit not in (None, "", "1") else _write_bare(value)
     if isinstance(value, str):
         return cut(value)
     if isinstance(value, Mapping):
@@ -70,8 +70,8 @@ def _write_bare(value: int | float) -> str:
     return str(value) if isinstance(value, int) else f"{value:.12g}"
 
 
-def _write_quantity(value: float, unit: str) -> str:
-    if unit in set(Dimension):
+def _write_quantity(value: float, unit: str | None) -> str:
+    if unit is not None and unit in set(Dimension):
         scale = scale_column([value], unit)
         shown = scale.of(value)
         return f"{write_number(shown, 0 if shown == int(shown) else 2)} {scale.unit}"

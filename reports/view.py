@@ -12,6 +12,7 @@ from .method import FORMULAS, describe_method, list_warnings
 from .model import Absence, FindingRow, Item, Statement, View
 from .numbers import write_declared
 from .results import Context, compare, describe_workloads, make_context
+from .selection import compare_facts
 from .sentences import Tone
 from .trials import list_excluded, list_raw, tally_trials
 from .values import make_slugs
@@ -25,6 +26,7 @@ def build_view(run: RunData, analysis: Analysis) -> View:
     tallies = tally_trials(run)
     context = make_context(run, analysis, tallies)
     anchors = make_slugs(f"target-{t.name}" for t in run.spec.targets)
+    configurations = describe_targets(run, {t.name: anchors[f"target-{t.name}"] for t in run.spec.targets})
     return View(
         title=run.spec.title,
         description=_paragraphs(run.spec.description),
@@ -36,7 +38,8 @@ def build_view(run: RunData, analysis: Analysis) -> View:
         warnings=list_warnings(run),
         summary=_summarise(context),
         workloads=describe_workloads(context),
-        configurations=describe_targets(run, {t.name: anchors[f"target-{t.name}"] for t in run.spec.targets}),
+        configurations=configurations,
+        facts=compare_facts(configurations),
         claims=list_claims(run),
         findings=_findings(context),
         differences=list_differences(run, analysis),

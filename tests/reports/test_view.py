@@ -81,7 +81,7 @@ def test_a_series_of_one_target_alone_is_not_compared() -> None:
     cell = next(c for w in view.workloads for c in w.cells if c.name == "network[path=pod-to-pod]")
     row = next(r for r in cell.descriptive if r.series == "cpu.local")
     assert row.values[0] == "not measured"
-    assert row.changes == ("\u2212",)
+    assert row.changes == ("",)
 
 
 def test_prices_are_shown_only_when_all_targets_have_one_in_one_currency() -> None:
@@ -120,7 +120,7 @@ def test_the_configuration_is_what_was_observed() -> None:
     assert rows["kernel.release"].observed == "6.1.18, then 6.1.19 (after)"
     assert rows["memory.total"].observed == "16 GiB"
     assert (rows["cvm.technology"].observed, rows["cvm.technology"].declared) == ("unknown", "sev-snp")
-    assert not aks.has_declared
+    assert not any(row.declared for row in aks.facts)
     assert [claim.state for claim in VIEW.claims] == ["confirmed", "contradicted", "unknown"]
 
 
@@ -135,6 +135,35 @@ def test_sites_that_differ_have_rows_of_their_own_and_unseen_claims_are_listed()
     assert (rows["net.mtu (one)"].observed, rows["net.mtu (two)"].observed, rows["os.name"].observed) == ("1400", "9000", "Debian")
     assert (rows["cni.name"].observed, rows["cni.name"].declared) == ("unknown", "cilium")
     assert view.configurations[1].facts == ()
+
+
+def test_the_page_shows_main_facts_and_differences_and_never_what_names_a_machine() -> None:
+    def observed(target: str, swappiness: int, extra: tuple[Fact, ...] = ()) -> FactSet:
+        alike = (
+            Fact(name="cpu.model", value="EPYC", source="s"),
+            Fact(name="memory.ksm", value=False, source="s"),
+            Fact(name="cpu.turbo", value=None, source="s"),
+            Fact(name="machine.id", value="b1c167ae", source="s"),
+            Fact(name="host.name", value="secret-host", source="s"),
+            Fact(name="load.1m", value=float(swappiness), source="s"),
+        )
+        facts = (*alike, Fact(name="memory.swappiness", value=swappiness, source="s"), *extra)
+        return FactSet(target=target, site=target, when="before", observed_at=0.0, facts=facts)
+
+    more = (Fact(name="net.driver", value="mlx5", source="s"),)
+    sets = (observed("c11n", 60), observed("aks", 10, more))
+    view = view_of(facts=sets, claims=())
+    assert {line.name: line.values for line in view.facts.lines} == {
+        "cpu.model": ("EPYC", "EPYC"),
+        "memory.swappiness": ("60", "10"),
+        "net.driver": ("not observed", "mlx5"),
+    }
+    assert (view.facts.alike, view.facts.unknown) == (("memory.ksm",), ("cpu.turbo",))
+    run = replace(RUN, facts=sets)
+    for format_ in ("markdown", "html", "json", "csv", "summary"):
+        for content in render_report(run, make_analysis(run), format_).values():
+            assert b"secret-host" not in content
+            assert b"b1c167ae" not in content
 
 
 def test_observed_differences_stand_beside_established_ones_only() -> None:
@@ -217,6 +246,7 @@ def test_a_trial_of_an_unknown_experiment_is_listed() -> None:
         ({"b": 1, "a": [1, None]}, None, "a: 1, unknown, b: 1"),
         (16 * 2**30, "B", "16 GiB"),
         (1.25e9, "bit/s", "1.25 Gbit/s"),
+        (3, "1", "3"),
         (3, "cores", "3 cores"),
         (0.5, "cores", "0.5 cores"),
     ],
