@@ -60,6 +60,7 @@ def test_confidence_multiplies_the_estimate() -> None:
     assert (option(command, "-i"), option(command, "-I")) == ("6,3", "95,2")
     assert netperf.duration_s(parameters) == 30
     assert netperf.duration_s({}) == 10
+    assert netperf.duration_s({"test": "TCP_CRR"}) == 14
 
 
 def test_contradictions_are_refused() -> None:
