@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from . import identity, matrix
 from .errors import SpecError, UnitError
-from .matrix import Point, did_you_mean
+from .matrix import Point, suggest
 from .ports import Workload
 from .spec import Experiment, Json, Placement, Role, RolePlace, Spec, Target, TrafficPath, WorkloadSpec
 from .units import Dimension, parse_quantity
@@ -48,7 +48,7 @@ def _targets(spec: Spec, workload: WorkloadSpec) -> list[Target]:
     known = [target.name for target in spec.targets]
     for name in (*(workload.targets or ()), *workload.overrides):
         if name not in known:
-            raise SpecError(f"found unknown target {name!r}{did_you_mean(name, known)}", where=f"workloads.{workload.name}")
+            raise SpecError(f"found unknown target {name!r}{suggest(name, known)}", where=f"workloads.{workload.name}")
     return [target for target in spec.targets if workload.targets is None or target.name in workload.targets]
 
 
@@ -57,7 +57,7 @@ def _tool(workload: WorkloadSpec, workloads: Mapping[str, Workload]) -> Workload
         return workloads[workload.tool]
     except KeyError as error:
         known = sorted(workloads)
-        message = f"found unknown tool {workload.tool!r}, expected one of {', '.join(known)}{did_you_mean(workload.tool, known)}"
+        message = f"found unknown tool {workload.tool!r}, expected one of {', '.join(known)}{suggest(workload.tool, known)}"
         raise SpecError(message, where=f"workloads.{workload.name}.tool") from error
 
 
@@ -77,7 +77,7 @@ def _check_override(workload: WorkloadSpec, target: str) -> None:
     for key in override:
         if key not in OVERRIDABLE and not key.startswith("x-"):
             known = list(OVERRIDABLE)
-            raise SpecError(f"found unknown key {key!r}, expected one of {', '.join(known)}{did_you_mean(key, known)}", where=where)
+            raise SpecError(f"found unknown key {key!r}, expected one of {', '.join(known)}{suggest(key, known)}", where=where)
     changed = {*_mapping(override, "with"), *override.keys() & set(SITUATION)}
     for axis, values in (*workload.matrix, *workload.zip):
         if axis in changed and not all(isinstance(value, Mapping) for value in values):
@@ -92,7 +92,7 @@ def _mapping(mapping: Mapping[str, Json], key: str) -> Mapping[str, Json]:
 def _experiment(workload: WorkloadSpec, tool: Workload, target: Target, point: Point) -> Experiment:
     override = workload.overrides.get(target.name, {})
     values, situation = _values(point)
-    parameters = {**workload.parameters, **values, **_mapping(override, "with")}
+    parameters = _without_notes({**workload.parameters, **values, **_mapping(override, "with")})
     path, placement = (override.get(key) or situation.get(key) for key in SITUATION)
     cpus = _cpus(override["cpus"]) if "cpus" in override else workload.cpus or target.cpus
     primary, image = override.get("primary") or workload.primary, override.get("image") or workload.image
@@ -130,6 +130,11 @@ def _values(point: Point) -> tuple[dict[str, Json], dict[str, Json]]:
         else:
             (situation if axis in SITUATION else values)[axis] = value
     return values, situation
+
+
+def _without_notes(parameters: Mapping[str, Json]) -> dict[str, Json]:
+    """``parameters`` without the author's own ``x-`` keys, on every level: neither the tool nor the id should see them."""
+    return {key: _without_notes(value) if isinstance(value, Mapping) else value for key, value in parameters.items() if not key.startswith("x-")}
 
 
 def _title(workload: WorkloadSpec, point: Point, target: Target) -> str:

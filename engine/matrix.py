@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from .diagnostics import did_you_mean
 from .errors import SpecError
 from .spec import Json, WorkloadSpec
 
@@ -88,7 +88,7 @@ def _check_axes(workload: WorkloadSpec) -> None:
     for entry in workload.exclude:
         for axis in entry:
             if axis not in axes:
-                raise SpecError(f"found unknown axis {axis!r}, expected {_among(axes)}{did_you_mean(axis, axes)}", where=f"{where}.exclude")
+                raise SpecError(f"found unknown axis {axis!r}, expected {_among(axes)}{suggest(axis, axes)}", where=f"{where}.exclude")
 
 
 def _check_labels(where: str, labels: list[str]) -> None:
@@ -101,7 +101,7 @@ def _among(names: list[str]) -> str:
     return f"one of {', '.join(names)}" if names else "no exclude: the workload has no axes"
 
 
-def did_you_mean(word: str, known: list[str]) -> str:
-    """``; did you mean 'x'?`` for the nearest of ``known``, or nothing."""
-    near = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
-    return f"; did you mean {near[0]!r}?" if near else ""
+def suggest(word: str, known: Iterable[str]) -> str:
+    """``; did you mean "x"?`` for the nearest of ``known``, or nothing: the end of a message."""
+    hint = did_you_mean(word, known)
+    return f"; {hint}" if hint else ""

@@ -7,7 +7,8 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 
 from . import codec, identity, matrix
-from .spec import Comparison, Experiment, Json, Method, ReportOptions, Spec, Target, WorkloadSpec
+from .spec import Comparison, Experiment, Json, Limit, Method, ReportOptions, Spec, Target, WorkloadSpec
+from .units import Dimension, scale_for
 
 
 class Subject(StrEnum):
@@ -75,8 +76,16 @@ def _of_target(target: Target) -> Meanings:
         yield from _leaves(f"{at}.components.{component.name}", Subject.ENVIRONMENT, "component", codec.encode(component))
     for limit in target.limits:
         of = f"({limit.applies_to})" if limit.applies_to else ""
-        yield from _leaves(f"{at}.limits.{limit.metric}{of}", Subject.JUDGEMENT, "limit", codec.encode(limit))
+        yield from _leaves(f"{at}.limits.{limit.metric}{of}", Subject.JUDGEMENT, "limit", _readable(limit))
     yield from _leaves(f"{at}.price", Subject.JUDGEMENT, "price", codec.encode(target.price) if target.price else None)
+
+
+def _readable(limit: Limit) -> dict[str, Json]:
+    """A limit with its rates as text, and ``burst`` only where it is one."""
+    dimension = Dimension(limit.unit)
+    rates = {"sustained": limit.sustained} | ({"burst": limit.burst} if limit.burst != limit.sustained else {})
+    factor, unit = scale_for(list(rates.values()), dimension)
+    return {**codec.encode(limit), "burst": None, **{name: f"{rate / factor:.12g} {unit}" for name, rate in rates.items()}}
 
 
 _APART = ("name", "title", "primary", "matrix", "zip")

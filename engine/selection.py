@@ -7,11 +7,11 @@ keys narrow each other down.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Sequence
 
 from .errors import UsageError
+from .matrix import suggest
 from .spec import Experiment
 
 _KEY = re.compile(r"^(?P<key>[A-Za-z_][\w.-]*)=(?P<value>.*)$", re.DOTALL)
@@ -72,8 +72,6 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 def _unknown(selector: str, what: str, found: str, known: Iterable[str]) -> UsageError:
     names = sorted(known)
-    near = difflib.get_close_matches(found, names, n=1, cutoff=0.5)
     shown = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
-    meant = f"; did you mean {near[0]!r}?" if near else ""
-    message = f"found unknown {what} {found!r}, expected one of {shown}{meant}"
+    message = f"found unknown {what} {found!r}, expected one of {shown}{suggest(found, names)}"
     return UsageError(message, where=f"--only {selector}", remedy="`benchspec plan` lists them")

@@ -74,7 +74,7 @@ COMPONENT = Component(name="vault", version="1.14.1", lifecycle=Lifecycle(bootst
         (target_with(storage={"class": "default"}), ("targets.a.storage.parameters.skuname", "environment", "storage", "StandardSSD_LRS", None)),
         (target_with(title="Other"), ("targets.a.title", "report", "title", "A", "Other")),
         (target_with(document={"description": "d"}), ("targets.a.description", "report", "description", None, "d")),
-        (target_with(limits=(LIMIT,)), ("targets.a.limits.network.throughput(vm).sustained", "judgement", "limit", None, 1e9)),
+        (target_with(limits=(LIMIT,)), ("targets.a.limits.network.throughput(vm).sustained", "judgement", "limit", None, "1 Gbit/s")),
         (target_with(price=PRICE), ("targets.a.price.per_hour", "judgement", "price", None, 1.0)),
         (target_with(components=(COMPONENT,)), ("targets.a.components.vault.version", "environment", "component", None, "1.14.1")),
         (target_with(lifecycle=COMPONENT.lifecycle), ARGV),

@@ -91,16 +91,16 @@ def test_exclude_takes_labels_or_values(entry: Mapping[str, Json]) -> None:
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        (workload(tool="netwrok"), "unknown tool 'netwrok', expected one of disk, network; did you mean 'network'?"),
+        (workload(tool="netwrok"), "unknown tool 'netwrok', expected one of disk, network; did you mean \"network\"?"),
         (workload(targets=("c",)), "unknown target 'c'"),
-        (workload(overrides={"aa": {}}), "unknown target 'aa'; did you mean 'a'?"),
-        (workload(overrides={"a": {"gate": {}}}), "unknown key 'gate', expected one of with, .*; did you mean 'gates'?"),
+        (workload(overrides={"aa": {}}), "unknown target 'aa'; did you mean \"a\"?"),
+        (workload(overrides={"a": {"gate": {}}}), "unknown key 'gate', expected one of with, .*; did you mean \"gates\"?"),
         (workload(zip=matrix(("x", [1, 2]), ("y", [1]))), r"different lengths \(x has 2, y has 1\)"),
         (workload(matrix=matrix(("x", [1])), zip=matrix(("x", [1]))), "the axis 'x' twice"),
         (workload(matrix=matrix(("x", [1, 1]))), "found '1' twice"),
         (workload(zip=matrix(("x", [1, 1]), ("y", [2, 2]))), "found '1, 2' twice"),
         (workload(exclude=({"x": 1},)), "unknown axis 'x', expected no exclude"),
-        (workload(matrix=matrix(("streams", [1])), exclude=({"stream": 1},)), "expected one of streams; did you mean 'streams'?"),
+        (workload(matrix=matrix(("streams", [1])), exclude=({"stream": 1},)), "expected one of streams; did you mean \"streams\"?"),
         (workload(matrix=matrix(("x", [1])), exclude=({"x": 1},)), "leaves no point"),
         (workload(matrix=matrix(("x", [1, 2])), overrides={"a": {"with": {"x": 3}}}), "found 'x', which is an axis"),
         (workload(matrix=matrix(("path", ["mesh"])), overrides={"a": {"path": "loopback"}}), "found 'path', which is an axis"),
@@ -212,6 +212,12 @@ def test_roles_go_to_their_sites() -> None:
         deal((Role.SERVER,), {}, target(sites={"client": Site(name="one", runner="local")}))
     with pytest.raises(SpecError, match="roles with a site: none"):
         deal((Role.SERVER,), {}, target(sites={}))
+
+
+def test_keys_of_the_authors_own_reach_neither_the_tool_nor_the_id() -> None:
+    noted = workload(parameters={"duration": "1 s", "x-why": "?", "config": {"x-note": 1, "a": 2}}, overrides={"a": {"x-note": 1, "with": {"x-why": 2}}})
+    plain = workload(parameters={"duration": "1 s", "config": {"a": 2}})
+    assert only(spec(workloads=[noted])) == only(spec(workloads=[plain]))
 
 
 # Identity

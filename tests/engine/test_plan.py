@@ -163,10 +163,10 @@ def test_only_selects_by_the_beginning_of_an_id() -> None:
 @pytest.mark.parametrize(
     ("only", "message"),
     [
-        (["target=aa"], "unknown target 'aa', expected one of a, b; did you mean 'a'"),
-        (["targt=a"], "unknown key 'targt', expected one of streams, target, tool, workload; did you mean 'target'"),
+        (["target=aa"], "unknown target 'aa', expected one of a, b; did you mean \"a\""),
+        (["targt=a"], "unknown key 'targt', expected one of streams, target, tool, workload; did you mean \"target\""),
         (["streams=3"], "unknown streams '3', expected one of 1, 16, 2, 4, 8"),
-        (["dsk"], "unknown cell or id 'dsk', .*; did you mean 'disk'"),
+        (["dsk"], "unknown cell or id 'dsk', .*; did you mean \"disk\""),
         (["0000000000000000"], "unknown cell or id"),
         ([""], "unknown cell or id ''"),
         (["workload=disk", "streams=8"], "no experiment matches all of 'workload=disk', 'streams=8'"),
@@ -181,7 +181,7 @@ def test_an_unknown_selector_is_an_error_and_never_an_empty_plan(only: list[str]
 
 def test_a_long_list_of_known_values_is_cut() -> None:
     many = spec(workloads=[workload(matrix=(("streams", tuple(range(20))),))])
-    with pytest.raises(UsageError, match=r"and 8 more; did you mean '19'"):
+    with pytest.raises(UsageError, match=r"and 8 more; did you mean \"19\""):
         planned(many, only=["streams=199"])
 
 
