@@ -18,14 +18,14 @@ WIDTH = 100
 @click.command("explain", short_help=VERBS["explain"])
 @click.argument("what", default="spec")
 def command(what: str) -> None:
-    """Explain WHAT: a field by its path, a diagnostic code (BS214), a finding code (F101) or an exit code (exit-5).
+    """Explain WHAT: a field by its path, a fact (net.mtu), a diagnostic (BS214), a finding (F101) or an exit code (exit-5).
 
     Paths are written as in a spec: `targets[].cvm`, `targets.NAME.cvm`, `workloads[].with`, `fio.bs`, `local.workdir`.
     """
     import re
 
     code = re.fullmatch(r"(?P<kind>BS|F|EXIT-)(?P<number>[0-9]+)", what, re.IGNORECASE)
-    lines = _code(code["kind"].upper(), code["number"]) if code else _fields(what)
+    lines = _code(code["kind"].upper(), code["number"]) if code else _fact_or_fields(what)
     click.echo("\n".join(lines))
 
 
@@ -44,6 +44,18 @@ def _code(kind: str, number: str) -> Iterator[str]:
     if found.severity:
         yield f"  severity: {found.severity}"
     yield from _paragraph(found.explanation)
+
+
+def _fact_or_fields(what: str) -> Iterator[str]:
+    from ..engine.facts import fact_kinds
+
+    fact = fact_kinds().get(what)
+    if fact is None:
+        yield from _fields(what)
+        return
+    yield f"{fact.name}: a fact, {fact.type}{f' in {fact.unit}' if fact.unit else ''}"
+    yield from _paragraph(fact.description)
+    yield f"  observed by: {fact.source}"
 
 
 def _fields(path: str) -> Iterator[str]:

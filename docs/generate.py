@@ -12,6 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from benchspec.engine.exit_codes import EXIT_CODES
+from benchspec.engine.facts import fact_kinds
 from benchspec.engine.field_search import named_root, spec_root
 from benchspec.engine.fields import Field, one_line, root
 from benchspec.engine.findings import CODES
@@ -233,10 +234,26 @@ def exit_codes() -> str:
     return f"# Exit codes\n\nThey are stable. `benchspec explain exit-5` prints one entry.\n\n{table(('Code', 'What', 'Meaning'), rows)}"
 
 
+def facts() -> str:
+    """Every fact that is observed."""
+    rows = [(f"`{fact.name}`", fact.type, fact.unit or "", fact.description) for fact in fact_kinds().values()]
+    return f"{FACTS_INTRODUCTION}{table(('Fact', 'Type', 'Unit', 'What'), rows)}"
+
+
+FACTS_INTRODUCTION = """# Facts
+
+What is observed on every host before and after a run, without root, each with the command that says it. A fact that cannot be known is "unknown":
+never an empty text and never 0. The names may be used in `compare.must_match` and in a target's `facts`. `benchspec explain FACT` prints one entry
+with its command.
+
+"""
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
     "spec-reference.md": spec_reference,
     "diagnostics.md": diagnostics,
     "findings.md": findings,
+    "facts.md": facts,
     "exit-codes.md": exit_codes,
 }
 

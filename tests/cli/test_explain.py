@@ -48,6 +48,12 @@ def test_where_further_fields_are_to_be_found(capsys: pytest.CaptureFixture[str]
     assert "`benchspec explain ssh`" in explain(capsys, "sites.x")
 
 
+def test_a_fact_with_its_command(capsys: pytest.CaptureFixture[str]) -> None:
+    text = explain(capsys, "kernel.release")
+    assert text.startswith("kernel.release: a fact, string\n")
+    assert "observed by: " in text
+
+
 @pytest.mark.parametrize("code", explanations())
 def test_every_code_is_explained(code: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert explain(capsys, code.lower()).startswith(f"{code}: {explanations()[code].title}\n")
