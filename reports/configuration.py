@@ -51,7 +51,18 @@ def _describe(run: RunData, target: Target, anchor: str) -> Configuration:
         facts=tuple(rows),
         limits=tuple(Item(name=limit.metric, text=write_limit(limit)) for limit in target.limits),
         price=write_price(target.price),
+        pinned=_pinned(run, target.name),
     )
+
+
+def _pinned(run: RunData, target: str) -> str:
+    """Which roles ran on which CPUs; several where experiments differ; empty when nothing was pinned."""
+    texts: dict[str, None] = {}
+    for experiment in run.experiments:
+        roles = [f"{place.role.value} {','.join(map(str, place.cpus))}" for place in experiment.roles if place.cpus]
+        if experiment.target == target and roles:
+            texts.setdefault(f"{experiment.workload}: {'; '.join(roles)}")
+    return ". ".join(texts)
 
 
 def _fact_rows(sets: list[FactSet], declared: Mapping[str, ClaimCheck]) -> list[FactRow]:

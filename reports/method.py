@@ -68,7 +68,7 @@ def _statistics(analysis: Analysis) -> list[Item]:
     methods = sorted({c.method for c in analysis.contrasts if c.interval})
     rows = [Item(name="Tests", text="; ".join(methods) or "none: nothing was compared")]
     rows.append(Item(name="Confidence", text=f"{write_declared(analysis.confidence)} for intervals of means and of differences"))
-    if analysis.family:
+    if analysis.family > 1:
         rows.append(Item(name="Adjustment", text=f"Holm over the {analysis.family} primary verdicts of this run; other metrics are descriptive"))
     if analysis.equivalence is not None:
         rows.append(Item(name="Margin", text=f"{write_declared(analysis.equivalence)}, decided by two one-sided tests"))
@@ -76,13 +76,14 @@ def _statistics(analysis: Analysis) -> list[Item]:
 
 
 def _gates(run: RunData) -> list[Item]:
-    """The gates that the spec sets, by workload; a workload's experiments may differ, then each bound is named once."""
+    """The gates that trials went through, by workload, with their bounds (several where experiments differ)."""
+    workloads = {experiment.id: experiment.workload for experiment in run.experiments}
     bounds: dict[str, dict[str, None]] = {}
-    for experiment in run.experiments:
-        for name, bound in sorted(experiment.gates.items()):
-            bounds.setdefault(experiment.workload, {}).setdefault(f"{name} {_bound(name, bound)}")
-    text = "; ".join(f"{workload}: {', '.join(words)}" for workload, words in bounds.items())
-    return [Item(name="Gates", text=text or "the tools' defaults")]
+    for trial in run.trials:
+        for gate in trial.gates:
+            bounds.setdefault(workloads.get(trial.experiment_id, "unknown"), {}).setdefault(f"{gate.name} {_bound(gate.name, gate.bound)}")
+    text = "; ".join(f"{workload}: {', '.join(sorted(words))}" for workload, words in sorted(bounds.items()))
+    return [Item(name="Gates", text=text or "none")]
 
 
 def _bound(name: str, bound: float) -> str:

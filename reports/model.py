@@ -148,6 +148,7 @@ class Configuration:
     facts: tuple[FactRow, ...]
     limits: tuple[Item, ...]
     price: str
+    pinned: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,8 @@ from ..engine.units import Dimension
 from .numbers import scale_column, write_number
 
 LONGEST = 240
+SMALL = 10_000
+"""Below so many bytes a size is counted, not scaled: an MTU of 1400 B is no 1.37 KiB."""
 UNITS_OF_CLAIMS = {"memory.total": "B", "storage.size": "B", "net.link": "bit/s"}
 STATES = {ClaimState.MATCH: "confirmed", ClaimState.MISMATCH: "contradicted", ClaimState.UNKNOWN: "unknown"}
 
@@ -71,6 +73,8 @@ def _write_bare(value: int | float) -> str:
 
 
 def _write_quantity(value: float, unit: str | None) -> str:
+    if unit == "B" and abs(value) < SMALL:
+        return f"{_write_bare(value)} B"
     if unit is not None and unit in set(Dimension):
         scale = scale_column([value], unit)
         shown = scale.of(value)

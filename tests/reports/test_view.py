@@ -8,7 +8,7 @@ import pytest
 from benchspec.engine.analysis.model import Analysis, Difference, LimitCheck, LimitState, Margin
 from benchspec.engine.errors import StorageError, UsageError
 from benchspec.engine.results import Fact, FactSet, Trial, TrialStatus
-from benchspec.engine.spec import Mode, Order, Precision, Price
+from benchspec.engine.spec import Mode, Order, Precision, Price, Role, RolePlace
 from benchspec.reports.model import View
 from benchspec.reports.render import FORMATS, render_report, write_report
 from benchspec.reports.values import make_slugs, write_value
@@ -190,7 +190,7 @@ def test_the_method_says_how_it_was_measured() -> None:
     assert rows["Order"].startswith("randomised blocks")
     assert rows["Seed"] == "20230320"
     assert rows["Cool-down"] == "5 s between allocations"
-    assert rows["Gates"].startswith("network: max_error_ratio 0.1 %, min_duration 9 s; storage")
+    assert rows["Gates"] == "network: min_duration 9 s; storage: min_duration 9 s; vault: min_duration 9 s"
     assert rows["Adjustment"].startswith("Holm over the 3 primary verdicts")
     assert rows["Software: fio"] == "3.33"
     assert rows["Software: benchspec"] == "0.1.0"
@@ -200,8 +200,7 @@ def test_warnings_come_first_of_all() -> None:
     method = replace(
         RUN.spec.method, mode=Mode.SMOKE, order=Order.SEQUENTIAL, sessions=1, cooldown_s=0.0, precision=Precision(half_width=0.01, max_sessions=30)
     )
-    experiments = tuple(replace(e, gates={}) for e in RUN.experiments)
-    view = view_of(spec=replace(RUN.spec, method=method, compare=None), complete=False, resumed=2, experiments=experiments)
+    view = view_of(spec=replace(RUN.spec, method=method, compare=None), complete=False, resumed=2)
     assert [w.split(":")[0].split(".")[0] for w in view.warnings] == [
         "This was a smoke run",
         "This run was cut short",
@@ -211,7 +210,6 @@ def test_warnings_come_first_of_all() -> None:
     assert {i.name: i.text for i in view.about}["Resumed"] == "2 times"
     assert "Cool-down" not in method_of(view)
     assert method_of(view)["Precision"] == "half-width 1 %, at most 30 sessions"
-    assert method_of(view)["Gates"] == "the tools' defaults"
     assert method_of(view)["Tests"] == "none: nothing was compared"
     assert (view.baseline, view.summary) == ("", ())
 
@@ -223,6 +221,16 @@ def test_a_run_without_trials_still_has_a_page() -> None:
     assert about["Overrides"] == "method.seed=1"
     assert view.version == view.spec_sha256 == "not recorded"
     assert view.excluded == ()
+    assert method_of(view)["Gates"] == "none"
+
+
+def test_pinned_roles_are_named_per_target() -> None:
+    def pin(cpus: tuple[int, ...]) -> tuple[RolePlace, ...]:
+        return (RolePlace(role=Role.CLIENT, site="x", cpus=cpus), RolePlace(role=Role.SERVER, site="x"))
+
+    experiments = tuple(replace(e, roles=pin((0, 1) if e.target == "aks" else ())) for e in RUN.experiments if e.workload != "vault")
+    pinned = {c.target: c.pinned for c in view_of(experiments=experiments).configurations}
+    assert pinned == {"c11n": "", "aks": "network: client 0,1. storage: client 0,1"}
 
 
 def test_a_trial_of_an_unknown_experiment_is_listed() -> None:
@@ -245,6 +253,7 @@ def test_a_trial_of_an_unknown_experiment_is_listed() -> None:
         ("x" * 300, None, "x" * 239 + "…"),
         ({"b": 1, "a": [1, None]}, None, "a: 1, unknown, b: 1"),
         (16 * 2**30, "B", "16 GiB"),
+        (1400, "B", "1400 B"),
         (1.25e9, "bit/s", "1.25 Gbit/s"),
         (3, "1", "3"),
         (3, "cores", "3 cores"),
