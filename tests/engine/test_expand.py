@@ -215,7 +215,9 @@ def test_roles_go_to_their_sites() -> None:
 
 
 def test_keys_of_the_authors_own_reach_neither_the_tool_nor_the_id() -> None:
-    noted = workload(parameters={"duration": "1 s", "x-why": "?", "config": {"x-note": 1, "a": 2}}, overrides={"a": {"x-note": 1, "with": {"x-why": 2}}})
+    noted = workload(
+        parameters={"duration": "1 s", "x-why": "?", "config": {"x-note": 1, "a": 2}}, overrides={"a": {"x-note": 1, "with": {"x-why": 2}}}
+    )
     plain = workload(parameters={"duration": "1 s", "config": {"a": 2}})
     assert only(spec(workloads=[noted])) == only(spec(workloads=[plain]))
 
