@@ -15,7 +15,7 @@ from .values import cut
 
 @dataclass(slots=True)
 class Tally:
-    """The trials of one experiment by what became of them (sequence numbers), and one raw file as an example."""
+    """The trials of one experiment by what became of them (sequence numbers), and one raw file as an example (the largest of its trial)."""
 
     valid: list[int] = field(default_factory=list)
     others: dict[str, list[int]] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class Tally:
         else:
             self.others.setdefault(trial.status.value, []).append(trial.sequence)
         if not self.example and trial.raw:
-            self.example = trial.raw[0].path
+            self.example = max(trial.raw, key=lambda file: file.size).path
 
 
 def tally_trials(run: RunData) -> Mapping[str, Tally]:
