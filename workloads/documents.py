@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ..engine.errors import ParseError
 from ..engine.spec import Json
+from .numerals import json_number
 
 _START = re.compile(r"^[ \t]*(?:\{|\[(?=\s{0,99}\{))", re.MULTILINE)
 _NOT_A_NUMBER = re.compile(r"(?<=[:\[,])(\s*)[+-]?(?:nan|inf(?:inity)?)(?=\s*[,}\]\n\r])", re.IGNORECASE)
@@ -87,6 +88,12 @@ def as_mapping(value: Json) -> Mapping[str, Json]:
 def as_sequence(value: Json) -> Sequence[Json]:
     """``value`` if it is a JSON array, else an empty one."""
     return value if isinstance(value, list | tuple) else ()
+
+
+def figure(block: Mapping[str, Json], key: str) -> float | None:
+    """The finite number at ``key`` that is not negative; None for anything else: it has not been measured."""
+    number = json_number(block.get(key))
+    return number if number is not None and number >= 0 else None
 
 
 def child(value: Json, *keys: str) -> Mapping[str, Json]:

@@ -85,7 +85,7 @@ def parse(completed: Sequence[Completed], parameters: Mapping[str, Json]) -> Seq
     process = completed[0]
     data = process.files.get(OUTPUT, b"")
     data = data if data.strip() else process.stdout
-    said = process.stderr + b"\n" + data[:4096].partition(b"\n{")[0]
+    said = process.stderr + (b"\n" + data[:4096]).partition(b"\n{")[0]
     if any(refusal in said for refusal in _REFUSALS):
         raise ParseError(f"direct I/O is refused there: {quote(said)}", remedy="set direct: false, or use a directory on another file system")
     if not data.strip():
@@ -95,7 +95,8 @@ def parse(completed: Sequence[Completed], parameters: Mapping[str, Json]) -> Seq
         raise ParseError(f"fio ended with exit code {process.exit_code}; stderr: {quote(process.stderr)}")
     measured = {measurement.labels.get("job") for measurement in found}
     if missing := [name for name in fio_jobs.names(parameters) if name not in measured]:
-        raise ParseError(f"the fio output lacks the job {', '.join(missing)}")
+        remedy = "group_reporting makes one of jobs that run at the same time, unless each says new_group"
+        raise ParseError(f"the fio output lacks the job {', '.join(missing)}", remedy=remedy)
     return found
 
 

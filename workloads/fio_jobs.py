@@ -13,6 +13,7 @@ from ..engine.errors import SpecError
 from ..engine.spec import Json
 from ..engine.units import Dimension, parse_quantity
 from . import fio_text
+from .documents import as_mapping, as_sequence
 from .fio_presets import PRESETS
 from .quantities import flag, quantity, seconds, text, whole_bytes
 
@@ -100,9 +101,6 @@ _OPTIONS: Mapping[str, tuple[str, Callable[[Json], str]]] = {
 }
 """Parameter to fio option and how its value is written, in the order of the job file."""
 
-_SWITCHES = ("thread", "group_reporting", "stonewall")
-"""Options that are on when they are named."""
-
 
 def jobs(parameters: Mapping[str, Json]) -> tuple[Job, ...]:
     """The structured jobs of ``parameters``, in order; a job without a name of its own is called after its ``rw``.
@@ -112,10 +110,8 @@ def jobs(parameters: Mapping[str, Json]) -> tuple[Job, ...]:
     """
     preset = PRESETS.get(text(parameters, "preset"))
     common = {**DEFAULTS, **(preset.settings if preset else {}), **{k: v for k, v in parameters.items() if k not in ("jobs", "preset")}}
-    sections = parameters.get("jobs") or (preset.jobs if preset else ({},))
-    if not isinstance(sections, Sequence):
-        raise SpecError("jobs: expected a list of jobs")
-    found = tuple(_job({**common, **section}) for section in sections if isinstance(section, Mapping))
+    given = [as_mapping(section) for section in as_sequence(parameters.get("jobs"))]
+    found = tuple(_job({**common, **section}) for section in given or (preset.jobs if preset else ({},)))
     names = [job.name for job in found]
     if len(set(names)) != len(names):
         raise SpecError(f"found jobs with one name among {', '.join(names)}", remedy="give each job a name of its own")
@@ -146,7 +142,9 @@ def job_file(parameters: Mapping[str, Json]) -> bytes:
 def _section(job: Job, *, first: bool) -> str:
     lines = [f"[{job.name}]"]
     lines += [f"{option}={write(job.settings[name])}" for name, (option, write) in _OPTIONS.items() if name in job.settings]
-    lines += [name for name in _SWITCHES if flag(job.settings, name, name == "stonewall") and not (first and name == "stonewall")]
+    lines += [name for name in ("thread", "group_reporting") if flag(job.settings, name, False)]
+    if not first:
+        lines.append("stonewall" if job.waits else "new_group")  # jobs of one group would be reported as one
     for line in lines:
         if not line.isprintable() or (line.startswith("[") and "]" in line[:-1]):
             raise SpecError(f"found {line!r}, which is no single line of a fio job file", remedy="remove control characters and brackets")

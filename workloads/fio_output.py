@@ -15,9 +15,8 @@ from ..engine.errors import ParseError
 from ..engine.results import Measurement
 from ..engine.spec import Json
 from .catalogue import measurements
-from .documents import as_mapping, as_sequence, child
+from .documents import as_mapping, as_sequence, child, figure
 from .fio_metrics import DIRECTIONS, GATE_INPUTS, METRICS, PERCENTILES
-from .numerals import json_number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,9 +120,9 @@ def _direction(job: str, direction: str, flows: Sequence[Flow]) -> list[Measurem
 def _flow(value: Json) -> Flow | None:
     """One direction; None when nothing went that way or its rate was not measured."""
     block = as_mapping(value)
-    iops, operations, runtime = json_number(block.get("iops")), json_number(block.get("total_ios")), json_number(block.get("runtime"))
+    iops, operations, runtime = figure(block, "iops"), figure(block, "total_ios"), figure(block, "runtime")
     bytes_per_s = _bytes_per_s(block)
-    if iops is None or bytes_per_s is None or iops <= 0 or bytes_per_s <= 0 or operations == 0 or runtime == 0:
+    if not iops or not bytes_per_s or operations == 0 or runtime == 0:
         return None
     runtime_s = None if runtime is None else runtime / 1e3
     return Flow(iops=iops, bytes_per_s=bytes_per_s, runtime_s=runtime_s, operations=operations, latency=_latency(block))
@@ -131,7 +130,7 @@ def _flow(value: Json) -> Flow | None:
 
 def _bytes_per_s(block: Mapping[str, Json]) -> float | None:
     """``bw_bytes`` where there is one (fio 3.2 and later), else ``bw``, which is KiB/s in every version."""
-    exact, coarse = json_number(block.get("bw_bytes")), json_number(block.get("bw"))
+    exact, coarse = figure(block, "bw_bytes"), figure(block, "bw")
     if exact is not None:
         return exact
     return None if coarse is None else coarse * 1024
@@ -150,13 +149,13 @@ def _latency(block: Mapping[str, Json]) -> Latency:
 
 def _statistics(block: Mapping[str, Json], per_second: float) -> dict[str, float]:
     """The statistics that were taken, in s; ``per_second`` figures make one. fio writes 0 for all of them when it took none."""
-    count, mean = json_number(block.get("N")), json_number(block.get("mean"))
-    if count == 0 or not mean or mean < 0:
+    count, mean = figure(block, "N"), figure(block, "mean")
+    if count == 0 or not mean:
         return {}
-    taken = {"mean": mean, "min": json_number(block.get("min")), "max": json_number(block.get("max"))}
+    taken = {"mean": mean, "min": figure(block, "min"), "max": figure(block, "max")}
     percentiles = as_mapping(block.get("percentile"))
-    taken.update({name: json_number(percentiles.get(key)) for name, key in PERCENTILES.items()})
-    return {name: value / per_second for name, value in taken.items() if value is not None and value > 0}
+    taken.update({name: figure(percentiles, key) for name, key in PERCENTILES.items()})
+    return {name: value / per_second for name, value in taken.items() if value}
 
 
 def _combine(flows: Sequence[Flow]) -> Latency:
@@ -178,15 +177,15 @@ def _combine(flows: Sequence[Flow]) -> Latency:
 
 def _mean_share(entries: Sequence[Mapping[str, Json]], key: str) -> float | None:
     """A CPU percentage as a ratio; the mean over processes, as fio itself does when it groups them."""
-    shares = [json_number(entry.get(key)) for entry in entries]
+    shares = [figure(entry, key) for entry in entries]
     known = [share for share in shares if share is not None]
     return sum(known) / len(known) / 100 if len(known) == len(shares) else None
 
 
 def _error_ratio(entries: Sequence[Mapping[str, Json]]) -> float | None:
     """Failed operations among all (``continue_on_error`` counts them in ``total_err``); 0 only where fio says ``error: 0``."""
-    failed = [json_number(entry.get("total_err", 0 if "error" in entry else None)) for entry in entries]
-    done = [json_number(child(entry, direction).get("total_ios")) for entry in entries for direction in DIRECTIONS]
+    failed = [figure(entry, "total_err") if "total_err" in entry else 0 if "error" in entry else None for entry in entries]
+    done = [figure(child(entry, direction), "total_ios") for entry in entries for direction in DIRECTIONS]
     operations = sum(count for count in done if count is not None)
     if operations <= 0 or any(count is None for count in failed):
         return None

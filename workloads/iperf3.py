@@ -24,6 +24,9 @@ _GRACE_S = 60.0
 _SERVER_LIFE_S = 7 * 86400.0
 """A server is stopped with its allocation; this only ends one that was forgotten."""
 
+_SETTLE_S = 0.2
+"""The server takes the readiness probe for a broken client and opens its socket anew; a client that comes within a millisecond or two is reset."""
+
 
 def metrics(parameters: Mapping[str, Json]) -> Sequence[Metric]:
     """All metrics, whatever the parameters."""
@@ -58,7 +61,7 @@ def commands(experiment: Experiment, surroundings: Surroundings) -> Commands:
     )
     argv = ("iperf3", "-s", *_family(parameters), "-p", str(endpoint.port))
     server = Command(argv=argv, role=Role.SERVER, timeout_s=_SERVER_LIFE_S, cpus=cpus.get(Role.SERVER, ()))
-    return Commands(clients=(client,), servers=(Server(command=server, endpoint=endpoint),))
+    return Commands(clients=(client,), servers=(Server(command=server, endpoint=endpoint, settle_s=_SETTLE_S),))
 
 
 def _client_argv(parameters: Mapping[str, Json], endpoint: Endpoint) -> tuple[str, ...]:

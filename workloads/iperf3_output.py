@@ -12,8 +12,7 @@ from ..engine.errors import ParseError
 from ..engine.results import Direction, Measurement, Metric, Statistic
 from ..engine.spec import Json
 from .catalogue import measurements
-from .documents import as_mapping, child
-from .numerals import json_number
+from .documents import as_mapping, child, figure
 
 
 def _metric(name: str, title: str, unit: str, direction: Direction, limits: tuple[str, ...] = ()) -> Metric:
@@ -61,7 +60,7 @@ def read(document: Json) -> tuple[Measurement, ...]:
     cpu = child(end, "cpu_utilization_percent")
     forward = _direction(end, start, "")
     reverse = _direction(end, start, _REVERSE) if any(key.endswith(_REVERSE) for key in end) else {}
-    common = {"cpu.local": _ratio(cpu.get("host_total")), "cpu.remote": _ratio(cpu.get("remote_total"))}
+    common = {"cpu.local": _ratio(cpu, "host_total"), "cpu.remote": _ratio(cpu, "remote_total")}
     backwards = {"throughput.reverse": reverse.pop("throughput", None)}
     known = (*METRICS, *GATE_INPUTS)
     return (*measurements(known, {**forward, **backwards, **common}), *measurements(known, reverse, {"direction": "reverse"}))
@@ -74,12 +73,12 @@ def _direction(end: Mapping[str, Json], start: Mapping[str, Json], suffix: str) 
     received = child(end, f"sum_received{suffix}")
     arrived = _arrived(received, both)
     source = received or both
-    seconds = json_number(source.get("seconds"))
-    if not arrived or arrived < 0 or not seconds or seconds < 0:
+    seconds = figure(source, "seconds")
+    if not arrived or not seconds:
         raise ParseError(_nothing_arrived(source, suffix))
     figures = {
         "throughput": arrived,
-        "throughput.sent": json_number((sent or both).get("bits_per_second")),
+        "throughput.sent": figure(sent or both, "bits_per_second"),
         "achieved.ratio": _achieved(arrived, child(start, "test_start")),
         "duration": seconds,
     }
@@ -89,8 +88,8 @@ def _direction(end: Mapping[str, Json], start: Mapping[str, Json], suffix: str) 
 def _arrived(received: Mapping[str, Json], both: Mapping[str, Json]) -> float | None:
     """The received rate in bit/s; from a lone ``sum`` as sent rate x received share, exact since datagrams are of one length."""
     if received:
-        return json_number(received.get("bits_per_second"))
-    sent, loss = json_number(both.get("bits_per_second")), _loss(both)
+        return figure(received, "bits_per_second")
+    sent, loss = figure(both, "bits_per_second"), _loss(both)
     return None if sent is None or loss is None else sent * (1 - loss)
 
 
@@ -103,32 +102,32 @@ def _nothing_arrived(source: Mapping[str, Json], suffix: str) -> str:
 
 def _tcp(sent: Mapping[str, Json], start: Mapping[str, Json]) -> dict[str, float | None]:
     """``retransmits`` is a number of segments; their share follows from the bytes sent and the segment size of the control connection."""
-    retransmits, data, segment = json_number(sent.get("retransmits")), json_number(sent.get("bytes")), json_number(start.get("tcp_mss_default"))
-    if retransmits is None or retransmits < 0:  # -1: the sender's system does not count them
+    retransmits, data, segment = figure(sent, "retransmits"), figure(sent, "bytes"), figure(start, "tcp_mss_default")
+    if retransmits is None:  # -1: the sender's system does not count them
         return {}
-    share = retransmits * segment / data if data and segment and segment > 0 else None
+    share = retransmits * segment / data if data and segment else None
     return {"retransmits": retransmits, "retransmit.ratio": share}
 
 
 def _udp(source: Mapping[str, Json]) -> dict[str, float | None]:
-    jitter = json_number(source.get("jitter_ms"))
+    jitter = figure(source, "jitter_ms")
     return {"jitter": None if jitter is None else jitter / 1e3, "loss.ratio": _loss(source)}
 
 
 def _loss(source: Mapping[str, Json]) -> float | None:
     """Lost share of the datagrams, at most 1 (``-O`` makes iperf3 count more lost than sent); from the counts where there is no percentage."""
-    share, lost, packets = _ratio(source.get("lost_percent")), json_number(source.get("lost_packets")), json_number(source.get("packets"))
+    share, lost, packets = _ratio(source, "lost_percent"), figure(source, "lost_packets"), figure(source, "packets")
     if share is None and lost is not None and packets:
         share = lost / packets
-    return None if share is None or share < 0 else min(1.0, share)
+    return None if share is None else min(1.0, share)
 
 
 def _achieved(arrived: float, asked: Mapping[str, Json]) -> float | None:
     """Received over asked rate; ``target_bitrate`` is per stream, 0 means unlimited."""
-    target, streams = json_number(asked.get("target_bitrate")), json_number(asked.get("num_streams"))
-    return arrived / (target * streams) if target and streams and target > 0 and streams > 0 else None
+    target, streams = figure(asked, "target_bitrate"), figure(asked, "num_streams")
+    return arrived / (target * streams) if target and streams else None
 
 
-def _ratio(percent: Json) -> float | None:
-    share = json_number(percent)
-    return None if share is None else share / 100
+def _ratio(block: Mapping[str, Json], key: str) -> float | None:
+    percent = figure(block, key)
+    return None if percent is None else percent / 100

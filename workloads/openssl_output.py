@@ -44,7 +44,11 @@ class Signing:
 
 
 def rates(output: str) -> tuple[Rate, ...]:
-    """Every data rate in ``output``; a figure that is no number or zero is left out, since nothing was measured then."""
+    """Every data rate in ``output``; a figure that is no number or zero is left out, since nothing was measured then.
+
+    Raises:
+        ParseError: figures do not fit the block sizes.
+    """
     return tuple(rate for rate in _rates(_lines(output)) if rate.bytes_per_s > 0)
 
 
@@ -139,4 +143,4 @@ def times(diagnostics: str) -> tuple[float, ...]:
             found.append(decimal(line.rpartition(":")[2]))
         elif line.startswith("Doing ") and (said := re.search(r" in ([\d.]{1,20})s$", line)) is not None:
             found.append(decimal(said[1]))
-    return tuple(time for time in found if time)
+    return tuple(time for time in found if time is not None and time > 0)

@@ -88,6 +88,8 @@ def parse(completed: Sequence[Completed], parameters: Mapping[str, Json]) -> Seq
     found = [*_rates(output), *_signings(output)]
     if not found:
         raise ParseError(f"openssl speed measured nothing; it printed {quote(process.stdout)}")
+    if len({measurement.series for measurement in found}) < len(found):
+        raise ParseError("openssl speed printed several figures for one algorithm and block size")
     return [*found, *measurements(GATE_INPUTS, {"duration": min(openssl_output.times(f"{diagnostics}\n{output}"), default=None)})]
 
 

@@ -102,6 +102,6 @@ def parse_output(tool: str, data: bytes, parameters: Mapping[str, Json]) -> Sequ
     """
     workload = get_workload(tool)
     name_files: Callable[[Mapping[str, Json]], Sequence[str]] = getattr(workload, "output_files", lambda _: ())
-    files = {name: data for name in name_files(parameters)}
+    files = dict.fromkeys(name_files(parameters), data)
     completed = Completed(argv=(tool,), exit_code=0, stdout=data, stderr=b"", started_at=0.0, duration_s=0.0, files=files)
     return tuple(workload.parse((completed,), parameters))

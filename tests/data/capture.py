@@ -2,8 +2,9 @@
 
     python tests/data/capture.py [TOOL...]
 
-Every case writes its raw output and ``CASE.expected.json`` beside it. The expected figures are then the parser's own: read the difference before it is
-committed (tests/workloads hold them against the documents independently, too). A case that exists is left alone; delete its files to make it anew.
+Every case writes its raw output and ``CASE.expected.json`` beside it. The expected figures are then the parser's own: read the difference before
+it is committed (tests/workloads hold them against the documents independently, too). A case that exists is left alone; delete its files to make
+it anew.
 """
 
 from __future__ import annotations
@@ -54,8 +55,9 @@ def fio_cases() -> Iterator[Case]:
 
 
 _JOB = "--name=j --directory=. --size=8m --bs=4k --output-format=json --ioengine=psync"
+_FULL = "--name=j --filename=/dev/full --size=1m --bs=4k --rw=write --ioengine=psync --output-format=json"
 FIO = {
-    "randread-libaio-direct": "--name=j --directory=. --size=8m --bs=4k --rw=randread --ioengine=libaio --iodepth=8 --direct=1 --runtime=1 --time_based --output-format=json",
+    "randread-libaio-direct": f"{_JOB} --rw=randread --ioengine=libaio --iodepth=8 --direct=1 --runtime=1 --time_based",
     "randread-note-before-json": f"{_JOB} --rw=randread --iodepth=4 --runtime=1 --time_based",
     "randrw-numjobs3-group": f"{_JOB} --rw=randrw --rwmixread=70 --numjobs=3 --group_reporting --runtime=1 --time_based",
     "randrw-numjobs3-nogroup": f"{_JOB} --rw=randrw --rwmixread=70 --numjobs=3 --runtime=1 --time_based",
@@ -66,10 +68,10 @@ FIO = {
     "randread-json-and-normal": f"{_JOB} --rw=randread --output-format=json,normal --runtime=1 --time_based",
     "randread-status-interval": f"{_JOB} --rw=randread --status-interval=1 --runtime=3 --time_based",
     "write-fsync": f"{_JOB} --rw=write --bs=64k --fsync=1",
-    "write-continue-on-error": "--name=j --filename=/dev/full --size=1m --bs=4k --rw=write --ioengine=psync --continue_on_error=all --output-format=json",
+    "write-continue-on-error": f"{_FULL} --continue_on_error=all",
     "read-terse": f"{_JOB} --rw=read --output-format=terse --runtime=1 --time_based",
     "read-normal": f"{_JOB} --rw=read --output-format=normal --runtime=1 --time_based",
-    "ERROR-no-space": "--name=j --filename=/dev/full --size=1m --bs=4k --rw=write --ioengine=psync --output-format=json",
+    "ERROR-no-space": _FULL,
     "ERROR-direct-unaligned": f"{_JOB} --rw=read --direct=1 --bs=1000",
     "ERROR-bad-engine": f"{_JOB} --rw=read --ioengine=nosuch",
     "ERROR-no-directory": f"{_JOB} --rw=read --directory=/nonexistent-directory",
@@ -175,7 +177,8 @@ def run(case: Case, folder: Path) -> Completed:
     """Run it as it is, in ``folder``."""
     for name, data in case.files.items():
         (folder / name).write_bytes(data)
-    process = subprocess.Popen(case.argv, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"})
+    environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
+    process = subprocess.Popen(case.argv, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
     if case.kill:
         time.sleep(1)
         process.send_signal(case.kill)
