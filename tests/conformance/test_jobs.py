@@ -208,3 +208,19 @@ def test_jobs_run_beside_each_other(allocation: Allocation) -> None:
     for job in (first, second):
         job.wait(10)
         assert job.collect().exit_code == 0
+
+
+def test_who_ignores_sigterm_is_killed_and_recorded_so(allocation: Allocation) -> None:
+    job = allocation.start(sh("trap '' TERM; echo all >ready; while :; do sleep 0.05; done"), "stubborn")
+    wait_until_ready(allocation)
+    with pytest.raises(JobTimeout):
+        job.wait(0.05)
+    assert job.collect().exit_code == 128 + 9
+
+
+def test_a_session_hands_out_the_job_it_knows(session: Session, allocation: Allocation) -> None:
+    job = allocation.start(sh("true"), "known")
+    assert session.attach("known") is job
+    job.wait(10)
+    job.discard()
+    assert session.attach("known") is None

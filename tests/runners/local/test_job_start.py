@@ -195,3 +195,37 @@ def test_a_full_disk_is_told_before_and_during_a_job(tmp_path: Path) -> None:
         assert "free space" in str(caught.value)
     finally:
         subprocess.run(["umount", "--lazy", str(mount)], check=True)
+
+
+def test_withdrawing(directory: Path) -> None:
+    assert record.withdraw(directory), "what is not there cannot run"
+    begin(directory).wait(10)
+    assert not record.withdraw(directory)
+    assert directory.exists()
+
+
+def test_a_pid_file_that_was_never_finished_is_nobody_s(directory: Path) -> None:
+    directory.mkdir()
+    what = Record(argv=("sh",), workdir=directory, fetch=(), allocation="a", boot_id=record.boot_id(), started_at=time.time())
+    what.write(directory)
+    (directory / "pid").touch()
+    found = job.attach(directory, MARKERS)
+    assert found is not None
+    with pytest.raises(StorageError):
+        found.wait(1)
+
+
+def test_erasing_takes_what_else_lies_there(directory: Path) -> None:
+    directory.mkdir()
+    (directory / "job.123").touch()
+    record.erase(directory)
+    assert not directory.exists()
+    record.erase(directory)
+
+
+def test_an_exit_code_without_its_newline_is_not_read_yet(directory: Path) -> None:
+    directory.mkdir()
+    (directory / "rc").write_text("4")
+    assert record.read_exit_code(directory) is None
+    (directory / "rc").write_text("42\n")
+    assert record.read_exit_code(directory) == 42
