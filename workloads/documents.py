@@ -29,8 +29,18 @@ def last_document(data: bytes, producer: str) -> Json:
         ParseError: there is no document, or the last one is cut or malformed (an earlier one would be an interim result).
     """
     text = data.decode("utf-8", "replace")
-    if _NOT_A_NUMBER.search(text):
-        text = _NOT_A_NUMBER.sub(r"\1null", text)
+    found, broken = _last(text)
+    if broken is not None and _NOT_A_NUMBER.search(text):
+        found, broken = _last(_NOT_A_NUMBER.sub(r"\1null", text))
+    if broken is not None:
+        raise ParseError(f"the JSON that {producer} printed is cut or malformed: {broken}", remedy="the tool was probably stopped")
+    if not found:
+        raise ParseError(f"found no JSON in the output of {producer}: {quote(data)}")
+    return found[0]
+
+
+def _last(text: str) -> tuple[list[Json], str | None]:
+    """The last document, if any, and what is wrong when the last one is broken."""
     found: list[Json] = []
     broken: str | None = None
     for document, problem in _documents(text):
@@ -38,11 +48,7 @@ def last_document(data: bytes, producer: str) -> Json:
             found, broken = [document], None
         else:
             broken = problem
-    if broken is not None:
-        raise ParseError(f"the JSON that {producer} printed is cut or malformed: {broken}", remedy="the tool was probably stopped")
-    if not found:
-        raise ParseError(f"found no JSON in the output of {producer}: {quote(data)}")
-    return found[0]
+    return found, broken
 
 
 def _documents(text: str) -> Iterator[tuple[Json, str | None]]:
