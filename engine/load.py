@@ -126,7 +126,7 @@ class _Places:
 
     def faulty(self) -> frozenset[DocumentPath]:
         """The paths with a value that YAML itself does not settle."""
-        return self._source.fault_paths | {(*override.path, *path) for override in self._overrides for path in override.source.fault_paths}
+        return self._source.fault_paths.union(*(override.source.fault_paths for override in self._overrides))
 
     def diagnose_all(self, problems: Iterable[Problem]) -> Iterator[Diagnostic]:
         """Every problem at its place, without warnings that a comment on their line silences."""

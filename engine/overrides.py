@@ -69,7 +69,7 @@ def _read(text: str, file: str) -> Override:
         path += [int(index) for index in re.findall(r"[0-9]+", match["indices"])]
         position = match.end()
         if match["end"] == "=":
-            source = read_value(text, position, file)
+            source = read_value(text, position, file, tuple(path))
             return Override(tuple(path), source.data, source)
 
 

@@ -84,13 +84,15 @@ def _bad_name(error: _Error, path: Path) -> Problem:
     allowed = schema.get("enum", ())
     expected = alternatives(allowed) if allowed else schema.get("x-expected", "another name")
     code = "BS101" if allowed else "BS105"
-    hint = did_you_mean(name, allowed) or _name_hint(name, error.validator)
+    hint = did_you_mean(name, allowed) or _respelt(name, error)
     return Problem(code=code, path=(*path, name), found=f"the key {quote(name)}", expected=expected, hint=hint, at=At.KEY)
 
 
-def _name_hint(name: str, validator: object) -> str:
-    near = "".join(c if c.isalnum() else "-" for c in name.lower()).strip("-")
-    return f'did you mean "{near}"?' if validator == "pattern" and near.isascii() and near not in ("", name) and len(near) < 64 else ""
+def _respelt(name: str, error: _Error) -> str:
+    """``did you mean "x"?`` with lower-case letters and '-' for the rest, where that has the form that is asked for."""
+    near = "".join(c if c.isascii() and c.isalnum() else "-" for c in name[:64].lower()).strip("-")
+    fits = error.validator == "pattern" and len(name) < 64 and search(error.validator_value)(near)
+    return f'did you mean "{near}"?' if fits else ""
 
 
 def _unknown_keys(error: _Error, path: Path) -> Iterator[Problem]:
@@ -140,7 +142,7 @@ def _wrong_type(error: _Error, path: Path) -> Iterator[Problem]:
     wanted = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
     expected = " or ".join(_TYPE_NAMES.get(str(name), str(name)) for name in wanted)
     example = next(iter(_schema(error).get("examples", ())), None)
-    if isinstance(example, str | int | float) and not isinstance(example, bool) and QUANTITY not in _schema(error):
+    if isinstance(example, int | float) and not isinstance(example, bool):
         expected += f" such as {quote(example)}"
     hint = QUOTE_IT if "string" in wanted and isinstance(error.instance, int | float) else ""
     yield Problem(code="BS103", path=path, found=_with_kind(error.instance), expected=expected, hint=hint)
@@ -164,7 +166,8 @@ def _not_among(error: _Error, path: Path) -> Iterator[Problem]:
 
 def _no_match(error: _Error, path: Path) -> Iterator[Problem]:
     expected = _schema(error).get("x-expected") or f"text that matches {escape(str(error.validator_value), 120)}"
-    yield Problem(code="BS105", path=path, found=quote(error.instance), expected=expected)
+    hint = _respelt(error.instance, error) if len(error.instance) > 1 else ""
+    yield Problem(code="BS105", path=path, found=quote(error.instance), expected=expected, hint=hint)
 
 
 _RANGES = {

@@ -98,8 +98,7 @@ def parse_any(text: str) -> tuple[float, Dimension]:
         raise QuantityError(f"{text!r} without a unit", ANY_EXPECTATION)
     known = UNITS.get(unit)
     if known is None:
-        hints = [hint for hint in (_suggest(unit, dimension) for dimension in Dimension) if hint]
-        raise QuantityError(f"unknown unit {unit!r} in {text!r}", ANY_EXPECTATION, hints[0] if hints else "")
+        raise QuantityError(f"unknown unit {unit!r} in {text!r}", ANY_EXPECTATION, _suggest(unit))
     return _finite(number * known[1], text, ANY_EXPECTATION), known[0]
 
 
@@ -155,8 +154,8 @@ _SPELLINGS = {
 }
 
 
-def _suggest(unit: str, dimension: Dimension) -> str:
-    candidates = [c for c in _SPELLINGS.get(unit.lower(), ()) if UNITS[c][0] is dimension]
+def _suggest(unit: str, dimension: Dimension | None = None) -> str:
+    candidates = [c for c in _SPELLINGS.get(unit.lower(), ()) if dimension in (None, UNITS[c][0])]
     return f"did you mean {' or '.join(repr(c) for c in candidates)}?" if candidates else ""
 
 

@@ -31,6 +31,7 @@ MOST_EXPANDED = 2 * 2**20
 MOST_FAULTS = 500
 _NODE_WEIGHT = 64
 _PLAIN, _TEXT = "plain", "text"
+MERGE = "<<"
 _OWN_TAGS = frozenset((_PLAIN, _TEXT, "tag:yaml.org,2002:str", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"))
 _LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _NOT_PRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -156,9 +157,12 @@ class _Builder:
         twice = False
         for key_node, value_node in node.value:
             key = self._key(key_node)
-            if key is not None:
+            value = self.build(value_node)
+            if key == MERGE and key_node.tag is _PLAIN:  # refused, but what it would bring is not missed as well
+                result = {**value, **result} if isinstance(value, dict) else result
+            elif key is not None:
                 twice = twice or key in result
-                result[key] = self.build(value_node)
+                result[key] = value
         if twice:
             self._refuse_repeated_keys(node)
         return result
@@ -181,9 +185,9 @@ class _Builder:
         self._grow(node, len(text))
         if node.tag is not _PLAIN:
             return text
-        if text == "<<":
+        if text == MERGE:
             self.faults.append(_Fault("BS015", node, "the merge key <<", "the keys themselves", "write the keys out, or alias the whole mapping"))
-            return None
+            return text
         value = plain_value(text)
         if value.__class__ is not str and not (isinstance(value, Trap) and value.code == "BS011"):
             self.faults.append(
@@ -280,8 +284,8 @@ def read_yaml(source: bytes, file: str) -> Source:
         raise _unreadable(whole) from error
 
 
-def read_value(text: str, start: int, file: str) -> Source:
-    """Parse the YAML value that begins at ``start`` of ``text``; places count from the beginning of ``text``. An empty value is null.
+def read_value(text: str, start: int, file: str, base: Path) -> Source:
+    """Parse the YAML value that begins at ``start`` of ``text`` and is set at ``base`` of a document; places count from the beginning of ``text``. An empty value is null.
 
     Raises:
         InvalidSpec: it is not YAML, or too large.
@@ -291,7 +295,7 @@ def read_value(text: str, start: int, file: str) -> Source:
         raise _invalid(whole, Problem(code="BS002", path=(), found=f"{len(text)} characters", expected="at most 1 MiB"), None)
     try:
         root = _Composer(" " * start + text[start:]).get_single_node()
-        return whole if root is None else _built(whole, root)
+        return whole if root is None else _built(whole, root, base)
     except _Stop as stop:
         raise _invalid(whole, stop.problem, stop.mark) from stop
     except MarkedYAMLError as error:
@@ -313,14 +317,15 @@ def _parse(whole: Source) -> Source:
     return _built(whole, root)
 
 
-def _built(whole: Source, root: Node) -> Source:
+def _built(whole: Source, root: Node, base: Path = ()) -> Source:
+    """The value of ``root``, which lies at ``base`` of its document."""
     builder = _Builder()
     data = builder.build(root)
     result = Source(whole.file, whole.text, root, data)
     if builder.faults:
         paths = _paths(root, {id(fault.node) for fault in builder.faults})
-        result.fault_paths = frozenset(paths.values())
-        result.faults = tuple(_diagnose_fault(result, fault, paths.get(id(fault.node), ())) for fault in builder.faults[:MOST_FAULTS])
+        result.fault_paths = frozenset((*base, *path) for path in paths.values())
+        result.faults = tuple(_diagnose_fault(result, fault, (*base, *paths[id(fault.node)])) for fault in builder.faults[:MOST_FAULTS])
     return result
 
 
@@ -347,6 +352,9 @@ def _position(text: str, index: int) -> Mark:
 
 def _invalid(source: Source, problem: Problem, mark: Any) -> InvalidSpec:
     line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
+    if line > 1 and source.line(line) == "" and column == 1:  # the end of the text: what is missing is missing after the last line
+        line = max((number for number in range(1, line) if source.line(number).strip()), default=1)
+        column = len(source.line(line).rstrip()) + 1
     return InvalidSpec([source.diagnose(problem, Severity.ERROR, line, column)])
 
 

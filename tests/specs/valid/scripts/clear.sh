@@ -1,0 +1,1 @@
+# a file that steps of the specs name
