@@ -7,6 +7,7 @@ fio did not take is written as 0 with ``N`` 0 (``gtod_reduce``), or left out (ku
 from __future__ import annotations
 
 import errno
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,9 +15,10 @@ from dataclasses import dataclass, field
 from ..engine.errors import ParseError
 from ..engine.results import Measurement
 from ..engine.spec import Json
-from .catalogue import measurements
 from .documents import as_mapping, as_sequence, child, figure
 from .fio_metrics import DIRECTIONS, GATE_INPUTS, METRICS, PERCENTILES
+
+_UNITS: Mapping[str, str] = {metric.name: metric.unit for metric in (*METRICS, *GATE_INPUTS)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,9 +101,21 @@ def _job(name: str, entries: Sequence[Mapping[str, Json]]) -> list[Measurement]:
             runtimes.extend(flow.runtime_s for flow in flows if flow.runtime_s is not None)
     if not found:
         raise ParseError(f"fio job {name!r} did no I/O")
-    cpu = {"cpu.user": _mean_share(entries, "usr_cpu"), "cpu.system": _mean_share(entries, "sys_cpu")}
-    checks = {"error.ratio": _error_ratio(entries), "duration": min(runtimes, default=None)}
-    return [*found, *measurements(METRICS, cpu, {"job": name}), *measurements(GATE_INPUTS, checks, {"job": name})]
+    whole = {
+        "cpu.user": _mean_share(entries, "usr_cpu"),
+        "cpu.system": _mean_share(entries, "sys_cpu"),
+        "error.ratio": _error_ratio(entries),
+        "duration": min(runtimes, default=None),
+    }
+    return [*found, *_measurements(whole, {"job": name})]
+
+
+def _measurements(values: Mapping[str, float | None], labels: Mapping[str, str]) -> list[Measurement]:
+    """Those of ``values`` that were measured, by metric name."""
+    found = [Measurement(metric=name, value=value, unit=_UNITS[name], labels=labels) for name, value in values.items() if value is not None]
+    if not all(math.isfinite(measurement.value) for measurement in found):
+        raise ParseError("the fio output has figures too large to be real")
+    return found
 
 
 def _direction(job: str, direction: str, flows: Sequence[Flow]) -> list[Measurement]:
@@ -111,17 +125,17 @@ def _direction(job: str, direction: str, flows: Sequence[Flow]) -> list[Measurem
     counts = [flow.operations for flow in flows if flow.operations is not None]
     samples = sum(counts) if len(counts) == len(flows) else None
     return [
-        *measurements(METRICS, rates, {"job": job}),
-        *measurements(METRICS, {f"latency.{direction}.{k}": v for k, v in latency.seconds.items()}, labels),
-        *measurements(GATE_INPUTS, {"samples": samples}, {"job": job, "direction": direction}),
+        *_measurements(rates, {"job": job}),
+        *_measurements({f"latency.{direction}.{k}": v for k, v in latency.seconds.items()}, labels),
+        *_measurements({"samples": samples}, {"job": job, "direction": direction}),
     ]
 
 
 def _flow(value: Json) -> Flow | None:
     """One direction; None when nothing went that way or its rate was not measured."""
     block = as_mapping(value)
-    iops, operations, runtime = figure(block, "iops"), figure(block, "total_ios"), figure(block, "runtime")
-    bytes_per_s = _bytes_per_s(block)
+    iops, bytes_per_s = figure(block, "iops"), _bytes_per_s(block)
+    operations, runtime = figure(block, "total_ios"), figure(block, "runtime")
     if not iops or not bytes_per_s or operations == 0 or runtime == 0:
         return None
     runtime_s = None if runtime is None else runtime / 1e3

@@ -118,6 +118,27 @@ def test_a_rate_that_is_no_number_is_an_error(figure: str) -> None:
         fio.parse([completed(raw)], {})
 
 
+def test_processes_whose_sum_is_no_number_are_an_error() -> None:
+    job = {"jobname": "j", "read": {"iops": 1.5e308, "bw": 5}}
+    with pytest.raises(ParseError, match="too large to be real"):
+        fio.parse([completed(json.dumps({"jobs": [job, job]}).encode())], {})
+
+
+@pytest.mark.parametrize(("document", "message"), [
+    ({"jobs": [{"read": {}}]}, "a job without a name"),
+    ({"jobs": []}, "no jobs"),
+    ({"other": 1}, "no jobs"),
+    ([{"Raw": None}, {"Raw": None}], "found 2 tests in kubestr's output"),
+    ([{"Raw": {"result": {}}}], "no jobs"),
+    ({"jobs": [{"jobname": "j", "error": "five"}]}, "says error 'five'"),
+    ({"jobs": [{"jobname": "j", "error": 22}]}, "EINVAL"),
+    ({"jobs": [{"jobname": "j", "error": 4000}]}, "error 4000"),
+])
+def test_documents_that_are_no_result(document: Json, message: str) -> None:
+    with pytest.raises(ParseError, match=message):
+        fio.parse([completed(json.dumps(document).encode())], {})
+
+
 def test_counted_errors_are_a_ratio() -> None:
     found = by_series(fio.parse([completed(document({"iops": 10, "bw": 40, "total_ios": 97}, total_err=3))], {}))
     assert found["error.ratio{job=j}"] == pytest.approx(0.03)

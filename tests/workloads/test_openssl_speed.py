@@ -68,6 +68,7 @@ slow              123.45       9999.00
     (b"+F2:2:2048:0.000294:0.000017\n", "s per operation"),
     (b"+H:16\n+F:25:sha256:0.00\n", "measured nothing"),
     (b"+F4:3:256:nan:15512.0\n", "measured nothing"),
+    (b"rsa 2048 bits 0.000294s 0.000017s   3.3.0  58442.0\n", "measured nothing"),
     (b"", "measured nothing; it printed nothing"),
     (b"+H:16\n+F:25:sha256:1.00\n+F:25:sha256:2.00\n", "several figures"),
 ])
