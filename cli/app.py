@@ -21,6 +21,7 @@ VERBS: dict[str, str] = {
     "resume": "Go on with a run that was cut short.",
     "report": "Render a run's page, figures, JSON or CSV again, from its directory alone.",
     "compare": "Compare two runs, or one run against another baseline.",
+    "check-docs": "Check that generated regions of pages are neither edited nor stale.",
     "parse": "Read the raw output of a tool and print its measurements.",
     "clean": "Remove whatever a run left on its sites.",
     "completion": "Print the completion script for a shell.",
@@ -39,7 +40,7 @@ class LazyGroup(click.Group):
         """Import and return one verb."""
         if cmd_name not in VERBS:
             return None
-        return cast(click.Command, importlib.import_module(f".{cmd_name}", __package__).command)
+        return cast(click.Command, importlib.import_module(f".{cmd_name.replace('-', '_')}", __package__).command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs without importing them."""

@@ -33,5 +33,7 @@ def command(run: Path) -> None:
     for name in removed:
         click.echo(f"removed {name}")
     if still:
-        raise RunFailed(f"{len(still)} things came back while they were removed: {', '.join(still)}", where=str(run), remedy="run `benchspec clean` again")
+        raise RunFailed(
+            f"{len(still)} things came back while they were removed: {', '.join(still)}", where=str(run), remedy="run `benchspec clean` again"
+        )
     click.echo(f"{run}: nothing of this run is left on its sites")

@@ -27,9 +27,11 @@ def overrides_option(function: F) -> F:
 
 def plan_options(function: F) -> F:
     """What selects and orders: ``--only``, ``--seed``, ``--max-experiments``."""
-    function = click.option("--max-experiments", type=click.IntRange(min=1), default=10_000, show_default=True, help="Refuse a larger plan.")(function)
+    function = click.option("--max-experiments", type=click.IntRange(min=1), default=10_000, show_default=True, help="Refuse a larger plan.")(
+        function
+    )
     function = click.option("--seed", type=click.IntRange(min=0), help="Order the blocks by this seed instead of method.seed.")(function)
-    text = "Only experiments that match, as in target=aks, workload=storage, an axis (protocol=udp), an id or a cell name with * and ?. Repeatable: all must match."
+    text = "Only experiments that match: target=aks, workload=storage, an axis (protocol=udp), an id, or a cell name with * and ?. Repeatable."
     return click.option("--only", multiple=True, metavar="SELECTOR", help=text)(function)
 
 

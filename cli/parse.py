@@ -28,7 +28,7 @@ def command(tool: str, file: BinaryIO, parameters: str, as_json: bool) -> None:
     try:
         known = json.loads(parameters)
     except ValueError as error:
-        raise UsageError(f"--with is no JSON: {error}", remedy="write it as --with '{\"key\": \"value\"}'") from error
+        raise UsageError(f"--with is no JSON: {error}", remedy='write it as --with \'{"key": "value"}\'') from error
     measurements = parse_output(tool, file.read(), known)
     if as_json:
         rows = [{"metric": m.metric, "value": m.value, "unit": m.unit, "labels": dict(m.labels)} for m in measurements]

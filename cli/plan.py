@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 @plan_options
 @click.option("--json", "as_json", is_flag=True, help="Print the whole plan as JSON.")
 @click.option("--render", type=DIRECTORY, help="Write every command and file that would be used into this directory.")
-def command(spec: Path, overrides: tuple[str, ...], only: tuple[str, ...], seed: int | None, max_experiments: int, as_json: bool, render: Path | None) -> None:
+def command(
+    spec: Path, overrides: tuple[str, ...], only: tuple[str, ...], seed: int | None, max_experiments: int, as_json: bool, render: Path | None
+) -> None:
     """Expand SPEC into experiments and show their order, the time and price they take, and which margins this many sessions cannot reach.
 
     Needs no network and executes nothing.
@@ -91,6 +93,7 @@ def _render(loaded: LoadedSpec, plan: Plan, directory: Path) -> int:
                 continue
             commands = get_workload(experiment.tool).commands(experiment, runner.placeholders(experiment, site))
             for file in runner.render(experiment, site, commands):
+                (folder / file.name).parent.mkdir(parents=True, exist_ok=True)
                 write_durably(folder / file.name, file.data)
                 count += 1
     return count

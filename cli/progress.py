@@ -44,7 +44,11 @@ class Counter:
     def take(self, event: Event) -> None:
         """Count ``event``."""
         if event.kind == "run.started":
-            self.total, self.done, self._estimate_s = (int(str(event.data["total"])), int(str(event.data["done"])), float(str(event.data["estimate_s"])))
+            self.total, self.done, self._estimate_s = (
+                int(str(event.data["total"])),
+                int(str(event.data["done"])),
+                float(str(event.data["estimate_s"])),
+            )
             self._done_before, self._began = self.done, time.monotonic()
         elif event.kind == "trial.finished":
             self.done += 1
@@ -90,9 +94,14 @@ class Live:
 
         self._counter = Counter()
         self._progress: Progress = Progress(
-            TextColumn("{task.fields[left]}"), BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn("{task.description}", markup=False),
-            console=Console(stderr=True), transient=True, auto_refresh=False,
-        )  # fmt: skip
+            TextColumn("{task.fields[left]}"),
+            BarColumn(bar_width=30),
+            MofNCompleteColumn(),
+            TextColumn("{task.description}", markup=False),
+            console=Console(stderr=True),
+            transient=True,
+            auto_refresh=False,
+        )
         self._task: TaskID = self._progress.add_task("starting", total=None, left="")
 
     def notify(self, event: Event) -> None:
@@ -102,7 +111,9 @@ class Live:
         if not trial or event.data["status"] != "valid":
             self._progress.console.print(event.message, markup=False, highlight=False)
         left = f"about {self._counter.left_s():.0f} s left"
-        self._progress.update(self._task, completed=self._counter.done, total=self._counter.total or None, description=event.message if trial else "", left=left)
+        self._progress.update(
+            self._task, completed=self._counter.done, total=self._counter.total or None, description=event.message if trial else "", left=left
+        )
         self._progress.refresh()
 
     def __enter__(self) -> Self:

@@ -18,7 +18,10 @@ from .options import DIRECTORY
 @click.option("--json-lines", is_flag=True, help="Print events as JSON lines on stdout.")
 @click.option("--quiet", "-q", is_flag=True, help="Print the page's path only.")
 def command(run: Path, yes: bool, allow_drift: bool, install_tools: bool, json_lines: bool, quiet: bool) -> None:
-    """Go on with RUN, a run directory: finished trials are kept, a job that outlived its controller is collected, the rest follows in the planned order."""
+    """Go on with RUN, a run directory.
+
+    Finished trials are kept, a job that outlived its controller is collected, and the rest follows in the planned order.
+    """
     from ..engine.execute.run import Options, find_problems
     from ..engine.load import build_spec
     from ..engine.readback import read_plan

@@ -32,22 +32,33 @@ if TYPE_CHECKING:
 @click.option("--json-lines", is_flag=True, help="Print events as JSON lines on stdout.")
 @click.option("--quiet", "-q", is_flag=True, help="Print the page's path only.")
 def command(
-    spec: Path, overrides: tuple[str, ...], only: tuple[str, ...], seed: int | None, max_experiments: int, out: Path | None, yes: bool,
-    allow_drift: bool, install_tools: bool, json_lines: bool, quiet: bool,
-) -> None:  # fmt: skip
+    spec: Path,
+    overrides: tuple[str, ...],
+    only: tuple[str, ...],
+    seed: int | None,
+    max_experiments: int,
+    out: Path | None,
+    yes: bool,
+    allow_drift: bool,
+    install_tools: bool,
+    json_lines: bool,
+    quiet: bool,
+) -> None:
     """Measure what SPEC says, keep every raw byte, and write a page with figures and verdicts.
 
-    Whatever the spec itself would execute (command workloads, lifecycle steps) is shown first. A run that is cut short goes on with `benchspec resume`.
-    The last line printed is the path of the page.
+    Whatever the spec itself would execute (command workloads, lifecycle steps) is shown first. A run that is cut short goes on with
+    `benchspec resume`. The last line printed is the path of the page.
     """
     from ..engine.errors import Unsupported
     from ..engine.execute.run import Options, find_problems
-    from .execution import catalogue, carry_out, refuse_problems
+    from .execution import carry_out, catalogue, refuse_problems
 
     loaded, plan = load_and_plan(spec, overrides, seed, only, max_experiments)
     refuse_problems(find_problems(plan, loaded.spec, catalogue()))
     if any(True for _ in lifecycle_steps(loaded.spec)):
-        raise Unsupported("lifecycle steps are not carried out by this version", where=str(spec), remedy="prepare the target by hand and leave the steps out")
+        raise Unsupported(
+            "lifecycle steps are not carried out by this version", where=str(spec), remedy="prepare the target by hand and leave the steps out"
+        )
     confirm(list(own_commands(plan)), yes=yes)
     directory = create_directory(loaded, plan, out)
     carry_out(directory, loaded.spec, plan, Options(allow_drift=allow_drift, install_tools=install_tools), json_lines=json_lines, quiet=quiet)
@@ -115,5 +126,7 @@ def confirm(lines: list[str], *, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise UsageError("the spec executes commands of its own, and there is no terminal to ask on", remedy="read them above, then run again with --yes")
+        raise UsageError(
+            "the spec executes commands of its own, and there is no terminal to ask on", remedy="read them above, then run again with --yes"
+        )
     click.confirm("Execute them?", abort=True, err=True)

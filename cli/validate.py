@@ -13,7 +13,9 @@ from .options import SPEC_FILE, overrides_option
 @click.command("validate", short_help=VERBS["validate"])
 @click.argument("specs", nargs=-1, required=True, type=SPEC_FILE)
 @overrides_option
-@click.option("--format", "format_", type=click.Choice(["text", "json", "github", "sarif"]), default="text", show_default=True, help="How problems are printed.")
+@click.option(
+    "--format", "format_", type=click.Choice(["text", "json", "github", "sarif"]), default="text", show_default=True, help="How problems are printed."
+)
 @click.option("--quiet", "-q", is_flag=True, help="Print problems only.")
 def command(specs: tuple[Path, ...], overrides: tuple[str, ...], format_: str, quiet: bool) -> int:
     """Check SPECS against the schemas and the semantic rules. Executes nothing and needs no network.

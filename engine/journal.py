@@ -67,10 +67,14 @@ def parse_line(line: bytes, *, where: str) -> Record:
     """
     body = line[_BODY_AT:]
     if not line.startswith(_PREFIX) or line[_BODY_AT - 2 : _BODY_AT] != b'",' or line[len(_PREFIX) : _BODY_AT - 2] != _sum(body):
-        raise IntegrityError("the record's bytes are not those that were written (its sum differs)", where=where, remedy="restore the file from a copy")
+        raise IntegrityError(
+            "the record's bytes are not those that were written (its sum differs)", where=where, remedy="restore the file from a copy"
+        )
     fields = json.loads(b"{" + body)
     if fields["v"] != FORMAT_VERSION:
-        raise IntegrityError(f"found journal format {fields['v']}, expected {FORMAT_VERSION}", where=where, remedy="use the benchspec version that wrote this run")
+        raise IntegrityError(
+            f"found journal format {fields['v']}, expected {FORMAT_VERSION}", where=where, remedy="use the benchspec version that wrote this run"
+        )
     return Record(n=fields["n"], type=fields["type"], at=fields["at"], mono=fields["mono"], boot=fields["boot"], data=fields["data"])
 
 
@@ -159,7 +163,9 @@ class Journal:
         except OSError as error:
             os.ftruncate(self._descriptor, before)
             raise StorageError(
-                f"cannot append to the journal: {error.strerror}", where=str(self.path), remedy="free some space, then run `benchspec resume` on this directory"
+                f"cannot append to the journal: {error.strerror}",
+                where=str(self.path),
+                remedy="free some space, then run `benchspec resume` on this directory",
             ) from error
 
     def close(self) -> None:

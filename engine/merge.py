@@ -77,7 +77,8 @@ def _facts(sides: Mapping[str, RunData], target: str) -> tuple[FactSet, ...]:
 
 def _spec(before: RunData, after: RunData, target: str) -> Spec:
     sides: Sequence[Target] = [
-        dataclasses.replace(run.spec.target(target), name=side, title=f"{run.spec.target(target).title} ({side})") for side, run in ((BEFORE, before), (AFTER, after))
+        dataclasses.replace(run.spec.target(target), name=side, title=f"{run.spec.target(target).title} ({side})")
+        for side, run in ((BEFORE, before), (AFTER, after))
     ]
     declared = after.spec.compare
     compare = Comparison(baseline=BEFORE, equivalence=declared.equivalence if declared else 0.02, must_match=declared.must_match if declared else ())

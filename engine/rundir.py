@@ -1,8 +1,8 @@
 """The directory of a run: manifest, spec, plan, journal and raw bytes. What is written here is durable before it is relied upon.
 
-    manifest.json   what this run is (format, versions, seed, overrides)      resolved.json  the spec after variables and --set
-    spec.yaml       the spec's own bytes                                       plan.json      experiments and order
-    journal.ndjson  every record (engine/journal.py)                           raw/NNNNNN/    what trial NNNNNN printed, and trial.json about it
+manifest.json   what this run is (format, versions, seed, overrides)      resolved.json  the spec after variables and --set
+spec.yaml       the spec's own bytes                                       plan.json      experiments and order
+journal.ndjson  every record (engine/journal.py)                           raw/NNNNNN/    what trial NNNNNN printed, and trial.json about it
 """
 
 from __future__ import annotations
@@ -86,7 +86,9 @@ class RunDirectory:
             path.mkdir(parents=True)
             (path / RAW).mkdir()
         except FileExistsError as error:
-            raise UsageError("the run directory exists already", where=str(path), remedy="name another with --out, or use `benchspec resume`") from error
+            raise UsageError(
+                "the run directory exists already", where=str(path), remedy="name another with --out, or use `benchspec resume`"
+            ) from error
         except OSError as error:
             raise _storage_error("create the run directory", path, error) from error
         whole = {"format": FORMAT, **manifest}

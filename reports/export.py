@@ -55,7 +55,7 @@ def export_json(run: RunData, analysis: Analysis) -> bytes:
         "trials": [_trial(trial) for trial in run.trials],
         "facts": plain([replace(s, facts=tuple(f for f in s.facts if not is_private(f.name))) for s in run.facts]),
         "claims": plain(run.claims),
-        "findings": plain(run.findings),
+        "findings": plain((*run.findings, *analysis.findings)),
     }
     return (json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n").encode()
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any
 
-import benchspec as benchspec
 import pytest
 from hypothesis import HealthCheck, settings
+
+import benchspec as benchspec
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
 
@@ -20,7 +20,7 @@ settings.load_profile("shared-machine")
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """With BENCHSPEC_REQUIRE=all a skip is a failure, unless it only misses the shared samples that are not there."""
-    report: Any = yield
+    report: pytest.TestReport = yield
     required = os.environ.get("BENCHSPEC_REQUIRE") == "all"
     if required and report.skipped and not hasattr(report, "wasxfail"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)

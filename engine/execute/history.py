@@ -12,7 +12,6 @@ from ..results import Trial
 from .slots import Slot
 from .trial import FINISHED, LOST, STARTED, Intent
 
-
 EXTENDED = "plan.extended"
 
 

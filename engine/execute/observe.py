@@ -28,7 +28,9 @@ class Observatory:
     def tell(self, finding: Finding) -> None:
         """Journal and show a finding."""
         self._journal.append(FINDING, finding)
-        self._observer.notify(Event(kind=FINDING, message=f"[{finding.code}] {finding.message}", data={"code": finding.code, "level": finding.level.value}))
+        self._observer.notify(
+            Event(kind=FINDING, message=f"[{finding.code}] {finding.message}", data={"code": finding.code, "level": finding.level.value})
+        )
 
     def observe(self, when: str) -> tuple[FactSet, ...]:
         """Facts of every target on every site it uses."""
@@ -76,7 +78,9 @@ class Observatory:
             missing = self._missing(experiments, workload_of)
         skipped = {}
         for experiment in experiments:
-            tools = {t for place in experiment.roles for t in missing.get(place.site, ())} & set(workload_of[experiment.tool].tools(experiment.parameters))
+            tools = {t for place in experiment.roles for t in missing.get(place.site, ())} & set(
+                workload_of[experiment.tool].tools(experiment.parameters)
+            )
             if tools:
                 skipped[experiment.id] = _missing_reason(tools)
         for identity, reason in skipped.items():
@@ -95,7 +99,9 @@ class Observatory:
         missing: dict[str, set[Tool]] = {}
         for site, tools in needed.items():
             statuses = self._sessions[site].find_tools(tuple(tools))
-            self._journal.append(TOOLS, {"site": site, "tools": [{"executable": s.tool.executable, "path": s.path, "version": s.version} for s in statuses]})
+            self._journal.append(
+                TOOLS, {"site": site, "tools": [{"executable": s.tool.executable, "path": s.path, "version": s.version} for s in statuses]}
+            )
             absent = {status.tool for status in statuses if status.path is None}
             if absent:
                 missing[site] = absent

@@ -287,22 +287,38 @@ class Run:
         self._journal.append(FAILED_ALLOCATION, {"allocation_id": allocation_id, "reason": str(error)})
         for slot in slots:
             trial = Trial(
-                sequence=slot.sequence, experiment_id=slot.experiment_id, session=slot.session, kind=slot.kind, index=slot.index, job_id=allocation_id,
-                status=TrialStatus.FAILED, started_at=time.time(), duration_s=0.0, error=str(error), error_kind="allocation",
-            )  # fmt: skip
+                sequence=slot.sequence,
+                experiment_id=slot.experiment_id,
+                session=slot.session,
+                kind=slot.kind,
+                index=slot.index,
+                job_id=allocation_id,
+                status=TrialStatus.FAILED,
+                started_at=time.time(),
+                duration_s=0.0,
+                error=str(error),
+                error_kind="allocation",
+            )
             self._journal.append("trial.finished", trial)
             self._finish(trial)
 
     def _finish(self, trial: Trial) -> None:
         self._history.trials[trial.sequence] = trial
         experiment = self._experiments[trial.experiment_id]
-        message = f"{trial.status.value:<7} session {trial.session} {experiment.target} {experiment.cell} ({trial.kind.value} {trial.index}, {trial.duration_s:.1f} s)"
+        which = f"{trial.kind.value} {trial.index}, {trial.duration_s:.1f} s"
+        message = f"{trial.status.value:<7} session {trial.session} {experiment.target} {experiment.cell} ({which})"
         reason = trial.error or "; ".join(describe(g) for g in trial.gates if not g.passed)
         self._observer.notify(
             Event(
                 kind="trial.finished",
                 message=f"{message}: {reason}" if reason else message,
-                data={"sequence": trial.sequence, "status": trial.status.value, "target": experiment.target, "cell": experiment.cell, "session": trial.session},
+                data={
+                    "sequence": trial.sequence,
+                    "status": trial.status.value,
+                    "target": experiment.target,
+                    "cell": experiment.cell,
+                    "session": trial.session,
+                },
             )
         )
 
@@ -324,6 +340,12 @@ class Run:
             where = f"{experiment.target} {experiment.cell}"
             failed = next((t for t in mine if t.status is TrialStatus.FAILED), None)
             if failed is not None:
-                raise RunFailed(f"no trial gave a valid result; the first failure: {failed.error}", where=where, remedy="see the trial's raw output in the run directory")
+                raise RunFailed(
+                    f"no trial gave a valid result; the first failure: {failed.error}",
+                    where=where,
+                    remedy="see the trial's raw output in the run directory",
+                )
             reasons = "; ".join(describe(g) for g in mine[0].gates if not g.passed)
-            raise GateFailed(f"every trial failed its validity gates: {reasons}", where=where, remedy="see the findings, or state other gates in the spec")
+            raise GateFailed(
+                f"every trial failed its validity gates: {reasons}", where=where, remedy="see the findings, or state other gates in the spec"
+            )

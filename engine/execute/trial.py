@@ -57,7 +57,12 @@ class TrialBench:
     """Measures trials of one run and records them."""
 
     def __init__(
-        self, directory: RunDirectory, journal: Journal, interrupts: Interrupts, required_gates: Callable[[Experiment], frozenset[str]], interval_s: float = 1.0
+        self,
+        directory: RunDirectory,
+        journal: Journal,
+        interrupts: Interrupts,
+        required_gates: Callable[[Experiment], frozenset[str]],
+        interval_s: float = 1.0,
     ) -> None:
         self._directory = directory
         self._journal = journal
@@ -156,10 +161,23 @@ class TrialBench:
         slot = intent.slot
         usage = {role: summarise(samples) for role, samples in outcome.samples.items() if samples}
         trial = Trial(
-            sequence=slot.sequence, experiment_id=slot.experiment_id, session=slot.session, kind=slot.kind, index=slot.index, job_id=intent.jobs[0],
-            status=TrialStatus.FAILED, started_at=outcome.started_at, duration_s=outcome.duration_s, exit_code=_worst_exit(completed),
-            error=outcome.error, error_kind=outcome.error_kind, usage=usage, allocation=intent.allocation, replaces=slot.replaces, reattached=outcome.reattached,
-        )  # fmt: skip
+            sequence=slot.sequence,
+            experiment_id=slot.experiment_id,
+            session=slot.session,
+            kind=slot.kind,
+            index=slot.index,
+            job_id=intent.jobs[0],
+            status=TrialStatus.FAILED,
+            started_at=outcome.started_at,
+            duration_s=outcome.duration_s,
+            exit_code=_worst_exit(completed),
+            error=outcome.error,
+            error_kind=outcome.error_kind,
+            usage=usage,
+            allocation=intent.allocation,
+            replaces=slot.replaces,
+            reattached=outcome.reattached,
+        )
         if outcome.error is not None:
             return trial
         try:
@@ -195,9 +213,14 @@ def _outcome(
     started_at = min((c.started_at for c in completed), default=began)
     duration_s = max((c.started_at + c.duration_s for c in completed), default=time.time()) - started_at
     return Outcome(
-        completed=tuple(completed), samples=samples, error=None if error is None else str(error), error_kind=None if error is None else _kind(error),
-        started_at=started_at, duration_s=duration_s, reattached=reattached,
-    )  # fmt: skip
+        completed=tuple(completed),
+        samples=samples,
+        error=None if error is None else str(error),
+        error_kind=None if error is None else _kind(error),
+        started_at=started_at,
+        duration_s=duration_s,
+        reattached=reattached,
+    )
 
 
 def _kind(error: BenchspecError) -> str:
@@ -227,13 +250,26 @@ def _raw_files(completed: Sequence[Completed], outcome: Outcome, intent: Intent)
     for number, one in enumerate(completed):
         files |= {f"{number}-stdout": one.stdout, f"{number}-stderr": one.stderr}
         files |= {f"{number}-file-{name}": data for name, data in one.files.items()}
-        clients.append({"argv": list(one.argv), "exit_code": one.exit_code, "started_at": one.started_at, "duration_s": one.duration_s, "files": sorted(one.files)})
+        clients.append(
+            {
+                "argv": list(one.argv),
+                "exit_code": one.exit_code,
+                "started_at": one.started_at,
+                "duration_s": one.duration_s,
+                "files": sorted(one.files),
+            }
+        )
     if outcome.samples:
         files["monitor.json"] = _compact({role: [[s.elapsed_s, dict(s.values)] for s in samples] for role, samples in outcome.samples.items()})
     description = {
-        "intent": encode(intent), "clients": clients, "started_at": outcome.started_at, "duration_s": outcome.duration_s,
-        "error": outcome.error, "error_kind": outcome.error_kind, "reattached": outcome.reattached,
-    }  # fmt: skip
+        "intent": encode(intent),
+        "clients": clients,
+        "started_at": outcome.started_at,
+        "duration_s": outcome.duration_s,
+        "error": outcome.error,
+        "error_kind": outcome.error_kind,
+        "reattached": outcome.reattached,
+    }
     files[DESCRIPTION] = _compact(description)
     return files
 
@@ -250,14 +286,23 @@ def _restore(files: Mapping[str, bytes]) -> tuple[Intent, Outcome] | None:
     monitor = json.loads(files.get("monitor.json", b"{}"))
     completed = tuple(
         Completed(
-            argv=tuple(client["argv"]), exit_code=client["exit_code"], stdout=files[f"{n}-stdout"], stderr=files[f"{n}-stderr"],
-            started_at=client["started_at"], duration_s=client["duration_s"], files={name: files[f"{n}-file-{name}"] for name in client["files"]},
+            argv=tuple(client["argv"]),
+            exit_code=client["exit_code"],
+            stdout=files[f"{n}-stdout"],
+            stderr=files[f"{n}-stderr"],
+            started_at=client["started_at"],
+            duration_s=client["duration_s"],
+            files={name: files[f"{n}-file-{name}"] for name in client["files"]},
         )
         for n, client in enumerate(told["clients"])
-    )  # fmt: skip
+    )
     outcome = Outcome(
         completed=completed,
         samples={role: [Sample(elapsed_s=at, values=values) for at, values in samples] for role, samples in monitor.items()},
-        error=told["error"], error_kind=told["error_kind"], started_at=told["started_at"], duration_s=told["duration_s"], reattached=told["reattached"],
-    )  # fmt: skip
+        error=told["error"],
+        error_kind=told["error_kind"],
+        started_at=told["started_at"],
+        duration_s=told["duration_s"],
+        reattached=told["reattached"],
+    )
     return decode(Intent, told["intent"]), outcome

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from benchspec.engine.codec import decode, encode
 from benchspec.engine.errors import IntegrityError
 from benchspec.engine.results import Finding, FindingLevel, GateResult, Measurement, Trial, TrialKind, TrialStatus

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from benchspec.engine.gates import describe, evaluate
 from benchspec.engine.results import Measurement
 

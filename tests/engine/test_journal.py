@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from benchspec.engine.errors import IntegrityError, Locked, StorageError
 from benchspec.engine.journal import Journal, read_records
 

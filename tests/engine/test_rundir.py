@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from benchspec.engine.errors import IntegrityError, StorageError, UsageError
 from benchspec.engine.rundir import RunDirectory, to_json, write_durably
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from benchspec.engine.errors import RunFailed, Unsupported
 from benchspec.engine.secrets import parse_reference, redact, resolve, split_environment
 from benchspec.engine.spec import SecretKind, SecretReference

@@ -99,7 +99,13 @@ def start_cli(*arguments: str, **keywords: Any) -> subprocess.Popen[str]:
 def run_cli(*arguments: str, **keywords: Any) -> subprocess.CompletedProcess[str]:
     """The real program, until it ends."""
     return subprocess.run(
-        [sys.executable, "-m", "benchspec.cli", *arguments], text=True, stdin=subprocess.DEVNULL, capture_output=True, env=environment(), check=False, **keywords
+        [sys.executable, "-m", "benchspec.cli", *arguments],
+        text=True,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        env=environment(),
+        check=False,
+        **keywords,
     )
 
 

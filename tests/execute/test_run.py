@@ -9,12 +9,12 @@ import time
 from pathlib import Path
 
 import pytest
+
 from benchspec.engine.errors import DriftError, GateFailed, Interrupted, MissingTool, RunFailed
 from benchspec.engine.execute.run import Options
 from benchspec.engine.readback import read_plan, read_run
 from benchspec.engine.results import TrialKind, TrialStatus
 from benchspec.engine.rundir import RunDirectory
-
 from tests.execute.bench import Recorder, count, execute, finished, make_run, records, run_cli, spec_document, start_cli, write_spec
 
 
