@@ -11,8 +11,11 @@ from .app import VERBS
 from .options import DIRECTORY, SPEC_FILE, load_and_plan, overrides_option, plan_options, print_json
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..engine.plan import Plan
-    from ..engine.spec import LoadedSpec
+    from ..engine.ports import RenderedFile
+    from ..engine.spec import Experiment, LoadedSpec, Site
 
 
 @click.command("plan", short_help=VERBS["plan"])
@@ -73,27 +76,38 @@ def format_duration(seconds: float) -> str:
 
 
 def _render(loaded: LoadedSpec, plan: Plan, directory: Path) -> int:
-    """Write what each experiment would execute; runners that are not there yet are named in a file instead."""
-    from ..engine.errors import Unsupported
+    """Write what each experiment would execute, on every site of its target; return how many files that made."""
     from ..engine.rundir import write_durably
-    from ..runners.registry import get_runner
-    from ..workloads.registry import get_workload
 
     count = 0
     for experiment in plan.experiments:
         folder = directory / experiment.target / experiment.short_id
-        folder.mkdir(parents=True, exist_ok=True)
         sites = {s.name: s for s in loaded.spec.target(experiment.target).sites.values()}
         for site in sites.values():
-            try:
-                runner = get_runner(site.runner)
-            except Unsupported as error:
-                write_durably(folder / "not-rendered.txt", f"{error}\n".encode())
-                count += 1
-                continue
-            commands = get_workload(experiment.tool).commands(experiment, runner.placeholders(experiment, site))
-            for file in runner.render(experiment, site, commands):
+            for file in _files_of(experiment, site):
                 (folder / file.name).parent.mkdir(parents=True, exist_ok=True)
                 write_durably(folder / file.name, file.data)
                 count += 1
     return count
+
+
+def _files_of(experiment: Experiment, site: Site) -> Sequence[RenderedFile]:
+    """What the site's runner would make; for a runner that is not there yet the workload's own commands, with a note that says so."""
+    from ..engine.errors import Unsupported
+    from ..engine.ports import Endpoint, RenderedFile, Surroundings
+    from ..runners.registry import get_runner
+    from ..workloads.registry import get_workload
+
+    workload = get_workload(experiment.tool)
+    try:
+        runner = get_runner(site.runner)
+    except Unsupported as error:
+        roles = [place.role for place in experiment.roles]
+        stand_ins = Surroundings(
+            endpoints={role: Endpoint(host=f"ADDRESS-OF-{role.value.upper()}", port=20000 + index) for index, role in enumerate(roles)},
+            workdirs={role: f"/var/tmp/benchspec-RUN/{role.value}" for role in roles},
+        )
+        note = f"{error.message}: these are the workload's own commands; what that runner would create around them is not shown.\n"
+        files = get_runner("local").render(experiment, site, workload.commands(experiment, stand_ins))
+        return [*files, RenderedFile(name="NOTE.txt", data=note.encode())]
+    return runner.render(experiment, site, workload.commands(experiment, runner.placeholders(experiment, site)))
