@@ -37,12 +37,14 @@ class Share:
 class LocalAllocation:
     """Everything fresh for one round on this host. Create it with :func:`allocate`."""
 
-    def __init__(self, allocation_id: str, run_id: str, where: Places, shares: Mapping[Role, Share], jobs: dict[str, LocalJob]) -> None:
+    def __init__(
+        self, allocation_id: str, markers: Mapping[str, str], where: Places, shares: Mapping[Role, Share], jobs: dict[str, LocalJob]
+    ) -> None:
         self.allocation_id = allocation_id
         self._where = where
         self._shares = shares
         self._jobs = jobs
-        self._markers = {"BENCHSPEC_RUN": run_id, "BENCHSPEC_ALLOCATION": allocation_id}
+        self._markers = {**markers, "BENCHSPEC_ALLOCATION": allocation_id}
 
     def surroundings(self) -> Surroundings:
         """Endpoints and work directories of the roles on this host."""
@@ -161,12 +163,15 @@ class LocalAllocation:
             raise RunFailed(f"still has {', '.join(left)}", where=f"allocation {self.allocation_id}", remedy="run `benchspec clean` on this run")
 
 
-def allocate(places: Sequence[RolePlace], allocation_id: str, run_id: str, where: Places, jobs: dict[str, LocalJob]) -> LocalAllocation:
+def allocate(
+    places: Sequence[RolePlace], allocation_id: str, markers: Mapping[str, str], where: Places, jobs: dict[str, LocalJob]
+) -> LocalAllocation:
     """Make a fresh allocation, or take over the one a controller before made under this id. Raises StorageError."""
     file = where.allocations / checked_name(allocation_id, "allocation id")
     directory = where.work / allocation_id
     if file.exists():
-        return LocalAllocation(allocation_id, run_id, where, _read(file), jobs)
+        return LocalAllocation(allocation_id, markers, where, _read(file), jobs)
+    where.create()  # the clean-up of an interrupted run may have taken them away since the session began
     remove_tree(directory)  # of a controller that died in the middle of this
     make_private(directory)
     shares = {
@@ -179,7 +184,7 @@ def allocate(places: Sequence[RolePlace], allocation_id: str, run_id: str, where
         new = where.run / f"{allocation_id}.new"
         new.write_text(json.dumps({role: [str(s.workdir), s.port, s.cpus] for role, s in shares.items()}), encoding="utf-8")
         new.rename(file)
-    return LocalAllocation(allocation_id, run_id, where, shares, jobs)
+    return LocalAllocation(allocation_id, markers, where, shares, jobs)
 
 
 def _read(file: Path) -> dict[Role, Share]:

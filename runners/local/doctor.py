@@ -46,8 +46,7 @@ def _directories(site: Site) -> Iterator[Finding]:
     except UsageError as error:
         yield _finding("F611", FindingLevel.ERROR, str(error))
         return
-    tops = [where.run.parent] if where.work.is_relative_to(where.run) else [where.run.parent, where.work.parent]
-    for path in tops:
+    for path in dict.fromkeys(root.parent.parent for root in where.roots()):
         existing = next(p for p in (path, *path.parents) if p.exists())
         if not os.access(existing, os.W_OK | os.X_OK):
             yield _finding("F611", FindingLevel.ERROR, f"{path} cannot be written: no rights on {existing}; set XDG_STATE_HOME or `workdir`")

@@ -23,7 +23,7 @@ def find(site: Site, run_id: str) -> list[Leftover]:
     """The running processes of ``run_id`` (one leftover per run, since they are ended together) and its directories."""
     where = places(site, run_id)
     left = [Leftover(kind=PROCESSES, name=run_id)] if running(where, run_id) else []
-    left += [Leftover(kind=DIRECTORY, name=str(path)) for path in _roots(where) if path.is_dir() and not path.is_symlink()]
+    left += [Leftover(kind=DIRECTORY, name=str(path)) for path in where.roots() if path.is_dir() and not path.is_symlink()]
     return left
 
 
@@ -45,10 +45,11 @@ def remove(site: Site, leftover: Leftover) -> None:
 
 
 def running(where: Places, run_id: str) -> list[process.Process]:
-    """The processes of a run: those marked with its id, and the groups whose leader is in one of its pid files."""
-    found = {(p.pid, p.start): p for p in process.marked({"BENCHSPEC_RUN": run_id})}
+    """The processes of a run on one site: those marked with both, and the groups whose leader is in one of its pid files."""
+    markers = {"BENCHSPEC_RUN": run_id, "BENCHSPEC_SITE": where.run.name}
+    found = {(p.pid, p.start): p for p in process.marked(markers)}
     for leader in _leaders(where):
-        found.update(((p.pid, p.start), p) for p in process.family(leader, {"BENCHSPEC_RUN": run_id}))
+        found.update(((p.pid, p.start), p) for p in process.family(leader, markers))
     return list(found.values())
 
 
@@ -64,17 +65,14 @@ def _leaders(where: Places) -> Iterator[process.Process]:
             continue  # without a record the start time may be that of another boot: the mark alone counts
 
 
-def _roots(where: Places) -> list[Path]:
-    return [where.run] if where.work.is_relative_to(where.run) else [where.work, where.run]
-
-
 def _remove_directory(site: Site, path: Path) -> None:
-    run_id = path.name.removeprefix("benchspec-")
-    owned = {root for name in (run_id, path.name) for root in _roots(places(site, name))}
+    run = path.parent.name
+    owned = {root: where for where in (places(site, name) for name in (run.removeprefix("benchspec-"), run)) for root in where.roots()}
     if path not in owned:
         raise UsageError(f"found directory {path}, expected one that benchspec made for a run on this site")
     if path.is_symlink():
         raise UsageError(f"found a symbolic link at {path}, expected a directory that benchspec made")
     remove_tree(path)
+    owned[path].remove_if_empty()
     if path.exists():
         raise RunFailed("could not be removed", where=str(path))

@@ -18,7 +18,7 @@ class LocalSession:
     """This host, for one run."""
 
     def __init__(self, run_id: str, where: Places) -> None:
-        self._run_id = run_id
+        self._markers = {"BENCHSPEC_RUN": run_id, "BENCHSPEC_SITE": where.run.name}
         self._where = where
         self._jobs: dict[str, LocalJob] = {}
 
@@ -36,14 +36,14 @@ class LocalSession:
 
     def allocate(self, roles: Sequence[RolePlace], allocation_id: str) -> LocalAllocation:
         """Make a fresh allocation, or take over the one that a controller before made under this id. Raises StorageError."""
-        return allocate(roles, allocation_id, self._run_id, self._where, self._jobs)
+        return allocate(roles, allocation_id, self._markers, self._where, self._jobs)
 
     def attach(self, job_id: str) -> LocalJob | None:
         """The job of that id if it was ever started here, running or ended; None if it never was."""
         known = self._jobs.get(job_id)
         if known is not None and known.directory.exists():
             return known
-        found = job.attach(self._where.jobs / checked_name(job_id, "job id"), {"BENCHSPEC_RUN": self._run_id, "BENCHSPEC_JOB": job_id})
+        found = job.attach(self._where.jobs / checked_name(job_id, "job id"), {**self._markers, "BENCHSPEC_JOB": job_id})
         if found is not None:
             self._jobs[job_id] = found
         return found

@@ -2,11 +2,12 @@
 
 Layout below the state directory (``$XDG_STATE_HOME/benchspec`` or ``/var/tmp/benchspec-UID``), all mode 0700::
 
-    RUN_ID/jobs/JOB_ID/              job, pid, rc, stdout, stderr (see job.py)
-    RUN_ID/allocations/ALLOCATION_ID ports and work directories of an allocation (JSON)
-    RUN_ID/work/ALLOCATION_ID/ROLE/  work directories, unless the site's option ``workdir`` moves them to
-    WORKDIR/benchspec-RUN_ID/ALLOCATION_ID/ROLE/
+    RUN_ID/SITE/jobs/JOB_ID/              job, pid, rc, stdout, stderr (see record.py)
+    RUN_ID/SITE/allocations/ALLOCATION_ID ports and work directories of an allocation (JSON)
+    RUN_ID/SITE/work/ALLOCATION_ID/ROLE/  work directories, unless the site's option ``workdir`` moves them to
+    WORKDIR/benchspec-RUN_ID/SITE/ALLOCATION_ID/ROLE/
 
+A run may have several local sites (every target with ``runner: local`` is one), which must not see each other's allocations.
 /var/tmp and not /run or /tmp, since work directories hold test files of many GiB, and a memory file system would be measured instead of the disk.
 """
 
@@ -36,7 +37,7 @@ _RIGHTS = "name a place you may write to with XDG_STATE_HOME or the site option 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """The directories of one run on this host."""
+    """The directories of one site of a run on this host."""
 
     run: Path
     work: Path
@@ -52,19 +53,22 @@ class Places:
         return self.run / "allocations"
 
     def create(self) -> None:
-        """Make the directories of the run. Raises StorageError."""
-        make_private(self.run.parent)
-        for path in (self.run, self.jobs, self.allocations, self.work):
+        """Make those that are not there. Raises StorageError."""
+        for path in (self.run.parent.parent, self.run.parent, self.run, self.jobs, self.allocations, self.work.parent, self.work):
             make_private(path)
 
     def remove_if_empty(self) -> None:
         """Remove the directories that hold nothing any more."""
-        for path in (self.work, self.allocations, self.jobs, self.run):
+        for path in (self.work, self.work.parent, self.allocations, self.jobs, self.run, self.run.parent):
             try:
                 path.rmdir()
             except OSError as error:
                 if error.errno not in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST):
                     raise StorageError(f"cannot be removed: {error.strerror}", where=str(path), remedy=_RIGHTS) from error
+
+    def roots(self) -> list[Path]:
+        """The topmost directories that belong to this site and run alone."""
+        return [self.run] if self.work.is_relative_to(self.run) else [self.work, self.run]
 
 
 def state_root() -> Path:
@@ -76,13 +80,13 @@ def state_root() -> Path:
 
 def places(site: Site, run_id: str) -> Places:
     """Where ``run_id`` keeps its things on ``site``. Raises UsageError for an id that is no file name or a relative ``workdir``."""
-    run = state_root() / checked_name(run_id, "run id")
+    run = state_root() / checked_name(run_id, "run id") / checked_name(site.name, "site name")
     workdir = site.options.get("workdir")
     if workdir is None:
         return Places(run=run, work=run / "work")
     if not isinstance(workdir, str) or not workdir.startswith("/"):
         raise UsageError(f"found workdir {workdir!r}, expected an absolute path", where=f"site {site.name}")
-    return Places(run=run, work=Path(workdir) / f"benchspec-{run_id}")
+    return Places(run=run, work=Path(workdir) / f"benchspec-{run_id}" / site.name)
 
 
 def checked_name(name: str, what: str) -> str:

@@ -63,7 +63,7 @@ def local_bed(directory: Path, run_id: str) -> Bed:
         runner=get_runner("local"),
         site=Site(name="here", runner="local"),
         run_id=run_id,
-        state=str(directory / "benchspec" / run_id),
+        state=str(directory / "benchspec" / run_id / "here"),
         environment={"XDG_STATE_HOME": str(directory)},
     )
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import subprocess
-import time
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -57,13 +57,14 @@ def test_the_schema_is_one_and_names_every_command() -> None:
 
 
 def test_this_host_tells_most_facts_in_good_time_and_they_fit_the_schema() -> None:
-    began = time.process_time()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     seen = observe()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     jsonschema.validate({name: fact.value for name, fact in seen.items()}, schema())
     known = [name for name, fact in seen.items() if fact.value is not None]
     assert len(known) >= 30
     assert not [name for name in known if seen[name].value == ""]
-    assert time.process_time() - began < facts.TIMEOUT_S
+    assert (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime) < facts.TIMEOUT_S
 
 
 @pytest.fixture(scope="module")

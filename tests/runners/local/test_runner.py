@@ -142,9 +142,9 @@ def test_nothing_foreign_is_removed(kind: str, tmp_path: Path) -> None:
 
 def test_a_link_in_place_of_a_run_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    (tmp_path / "benchspec").mkdir()
+    (tmp_path / "benchspec" / "run").mkdir(parents=True)
     (tmp_path / "precious").mkdir()
-    link = tmp_path / "benchspec" / "run"
+    link = tmp_path / "benchspec" / "run" / "here"
     link.symlink_to(tmp_path / "precious")
     assert list(RUNNER.leftovers(HERE, "run")) == []
     with pytest.raises(UsageError, match="symbolic link"):

@@ -40,14 +40,15 @@ def test_workdir_moves_the_work_and_clean_finds_it(tmp_path: Path, monkeypatch: 
     runner = get_runner("local")
     session = runner.connect(site, "r1")
     allocation = session.allocate([RolePlace(role=Role.CLIENT, site="here")], "a")
-    assert allocation.surroundings().workdirs[Role.CLIENT] == str(tmp_path / "data" / "benchspec-r1" / "a" / "client")
+    assert allocation.surroundings().workdirs[Role.CLIENT] == str(tmp_path / "data" / "benchspec-r1" / "here" / "a" / "client")
     (tmp_path / "data" / "own-file").touch()
     assert [(leftover.kind, leftover.name) for leftover in runner.leftovers(site, "r1")] == [
-        ("directory", str(tmp_path / "data" / "benchspec-r1")), ("directory", str(tmp_path / "state" / "benchspec" / "r1")),
+        ("directory", str(tmp_path / "data" / "benchspec-r1" / "here")), ("directory", str(tmp_path / "state" / "benchspec" / "r1" / "here")),
     ]  # fmt: skip
     for leftover in runner.leftovers(site, "r1"):
         runner.remove(site, leftover)
     assert list((tmp_path / "data").iterdir()) == [tmp_path / "data" / "own-file"]
+    assert list((tmp_path / "state" / "benchspec").iterdir()) == []
 
 
 def test_a_directory_that_others_may_enter_is_not_used(tmp_path: Path) -> None:
@@ -93,7 +94,7 @@ def test_a_read_only_place_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_directories_that_hold_something_stay(tmp_path: Path) -> None:
-    made = state.Places(run=tmp_path / "s" / "r", work=tmp_path / "s" / "r" / "work")
+    made = state.Places(run=tmp_path / "s" / "r" / "here", work=tmp_path / "s" / "r" / "here" / "work")
     made.create()
     (made.jobs / "x").touch()
     made.remove_if_empty()
