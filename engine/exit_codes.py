@@ -56,7 +56,8 @@ EXIT_CODES: Mapping[int, ExitCode] = {
     ),
     9: ExitCode(
         title="integrity",
-        explanation="A stored byte is not what was written: a corrupt journal, or a raw file whose sha256 differs. Restore the file from a copy.",
+        explanation="A stored byte is not what was written: a corrupt journal, a raw file whose sha256 differs, or a generated region of a page that "
+        "was edited or is stale. Restore the file from a copy, or render the page again.",
     ),
     130: ExitCode(
         title="interrupted by SIGINT",

@@ -121,6 +121,11 @@ def test_the_commands_of_this_page_are_found() -> None:
     assert {words[0] for _, words in CALLS} >= {"init", "validate", "plan", "run", "resume", "clean", "report", "compare", "doctor", "diff"}
 
 
+def test_the_changelog_names_every_verb() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert [verb for verb in VERBS if f"`{verb}`" not in text] == []
+
+
 def test_generated_pages_are_fresh() -> None:
     done = subprocess.run([sys.executable, str(ROOT / "docs" / "generate.py"), "--check"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
