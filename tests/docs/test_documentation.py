@@ -13,7 +13,7 @@ import click
 import pytest
 import yaml
 
-from benchspec.cli.app import app
+from benchspec.cli.app import VERBS, app
 from benchspec.cli.options import load_and_plan
 from benchspec.engine.diagnostics import Severity
 from benchspec.engine.exit_codes import EXIT_CODES
