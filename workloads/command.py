@@ -36,6 +36,11 @@ def _rules(parameters: Mapping[str, Json]) -> dict[str, Mapping[str, Json]]:
     return {name: as_mapping(rule) for name, rule in as_mapping(parameters.get("extract")).items() if not name.startswith("x-")}
 
 
+def _check_rules(parameters: Mapping[str, Json]) -> None:
+    for name, rule in _rules(parameters).items():
+        extraction.check(name, rule)
+
+
 def tools(parameters: Mapping[str, Json]) -> Sequence[Tool]:
     """The program itself; no package is known to hold it unless ``package`` says so."""
     program = _argv(parameters)[0]
@@ -44,7 +49,8 @@ def tools(parameters: Mapping[str, Json]) -> Sequence[Tool]:
 
 
 def primary(parameters: Mapping[str, Json]) -> str:
-    """``primary`` if given, else the first rule's series, else ``duration``."""
+    """``primary`` if given, else the first rule's series, else ``duration``. Raises SpecError for a rule that is wrong."""
+    _check_rules(parameters)
     if chosen := text(parameters, "primary"):
         return chosen
     for name, rule in _rules(parameters).items():
@@ -61,7 +67,7 @@ def duration_s(parameters: Mapping[str, Json]) -> float:
 def commands(experiment: Experiment, surroundings: Surroundings) -> Commands:
     """The program, with its files placed and its rules checked. Raises SpecError."""
     parameters = experiment.parameters
-    metrics(parameters)
+    _check_rules(parameters)
     cpus = next((place.cpus for place in experiment.roles if place.role is Role.CLIENT), ())
     client = Command(
         argv=_argv(parameters),

@@ -51,6 +51,22 @@ def declared(name: str, rule: Mapping[str, Json]) -> Metric:
     )
 
 
+def check(name: str, rule: Mapping[str, Json]) -> None:
+    """Find out before anything runs that the rule is wrong.
+
+    Raises:
+        SpecError: unknown unit, a pattern or path outside the subset, or no way to find the figure.
+    """
+    try:
+        base_unit(rule)
+        for _ in _values(rule, b""):
+            pass
+    except ParseError:
+        return  # nothing is found in nothing
+    except SpecError as error:
+        raise SpecError(f"{name}: {error.message}", remedy=error.remedy) from error
+
+
 def base_unit(rule: Mapping[str, Json]) -> tuple[str, float]:
     """The base unit, and what one of the rule's unit is in it. ``1`` is a plain number.
 
@@ -122,7 +138,8 @@ def _by_regex(source: str, data: bytes) -> Found:
 
 
 def _by_jsonpath(path: str, data: bytes) -> Found:
-    for value in select(last_document(data, "the program"), parse_path(path)):
+    steps = parse_path(path)
+    for value in select(last_document(data, "the program"), steps):
         yield (), value if isinstance(value, str) else json_number(value)
 
 

@@ -120,8 +120,10 @@ def test_metrics_are_those_of_the_parameters() -> None:
 
 
 @pytest.mark.parametrize(("parameters", "series"), [
-    ({}, "duration"), ({"primary": "b"}, "b"), ({"extract": {"a": {}, "b": {}}}, "a"),
-    ({"extract": {"a": {"labels": {"z": "1", "y": "2"}}}}, "a{y=2,z=1}"),
+    ({}, "duration"),
+    ({"primary": "b"}, "b"),
+    ({"extract": {"a": {"regex": "(x)"}, "b": {"jsonpath": "$"}}}, "a"),
+    ({"extract": {"a": {"csv": {"column": "x"}, "labels": {"z": "1", "y": "2"}}}}, "a{y=2,z=1}"),
 ])
 def test_primary(parameters: dict[str, Json], series: str) -> None:
     assert command.primary(parameters) == series
@@ -145,6 +147,9 @@ def test_command_files_and_environment() -> None:
 @pytest.mark.parametrize(("parameters", "message"), [
     ({}, "must say what it runs"), ({"run": []}, "must say what it runs"), ({"run": ["x"], "extract": {"a": {"unit": "lightyear"}}}, "unknown unit"),
     ({"run": ["x"], "timeout": "5 B"}, "expected a time"),
+    ({"run": ["x"], "extract": {"a": {"regex": "(a+)+"}}}, "a: found .* inside a repeated group"),
+    ({"run": ["x"], "extract": {"a": {"jsonpath": "$..a"}}}, "a: found '..a' in the JSONPath"),
+    ({"run": ["x"], "extract": {"a": {}}}, "a: a rule must say how to find its figure"),
 ])
 def test_parameters_that_cannot_be_run(parameters: dict[str, Json], message: str) -> None:
     with pytest.raises(SpecError, match=message):

@@ -98,6 +98,7 @@ def test_defaults_of_fio_and_its_presets() -> None:
     assert schema_of("fio")["properties"]["preset"]["enum"] == list(PRESETS)
     for preset in PRESETS.values():
         assert accepts("fio", {**preset.settings, "jobs": list(preset.jobs)})
+    assert accepts("fio", {"rw": "read", "jobs": [{"name": "a"}, {"name": "b", "rw": "write"}]})
 
 
 def test_every_setting_of_a_fio_job_reaches_the_job_file() -> None:
@@ -113,6 +114,9 @@ def test_every_setting_of_a_fio_job_reaches_the_job_file() -> None:
 
 
 INVALID: list[tuple[str, dict[str, Json]]] = [
+    ("fio", {}),
+    ("fio", {"size": "1 GiB"}),
+    ("fio", {"jobs": [{"name": "a"}]}),
     ("fio", {"rw": "randreed"}),
     ("fio", {"engine": "nosuch"}),
     ("fio", {"ioengine": "libaio"}),
@@ -135,6 +139,7 @@ INVALID: list[tuple[str, dict[str, Json]]] = [
     ("iperf3", {"protocol": "sctp"}),
     ("openssl-speed", {"algorithm": "-engine"}),
     ("openssl-speed", {"algorithm": "sha256", "signature": "rsa2048"}),
+    ("command", {}),
     ("command", {"run": "ls -l"}),
     ("command", {"run": []}),
     ("command", {"run": ["x"], "stdin": "y"}),
@@ -155,4 +160,4 @@ def test_invalid_parameters_are_refused(tool: str, parameters: dict[str, Json]) 
 
 @pytest.mark.parametrize("tool", TOOLS)
 def test_keys_of_ones_own_are_free(tool: str) -> None:
-    assert accepts(tool, {"x-note": {"any": ["thing"]}})
+    assert accepts(tool, {**schema_of(tool)["examples"][0], "x-note": {"any": ["thing"]}})
