@@ -23,6 +23,7 @@ VERBS: dict[str, str] = {
     "compare": "Compare two runs, or one run against another baseline.",
     "check-docs": "Check that generated regions of pages are neither edited nor stale.",
     "parse": "Read the raw output of a tool and print its measurements.",
+    "migrate": "Rewrite a spec for the current version of the language.",
     "clean": "Remove whatever a run left on its sites.",
     "completion": "Print the completion script for a shell.",
 }

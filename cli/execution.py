@@ -63,14 +63,16 @@ def carry_out(directory: RunDirectory, spec: Spec, plan: Plan, options: Options,
 def write_page(path: Path) -> Path | None:
     """Write the Markdown page and its figures into the run directory; None when there is nothing to tell of yet."""
     from ..engine.readback import read_run
+    from ..engine.rundir import RunDirectory
     from ..reports.render import render_report, write_report
 
     run = read_run(path)
     if not run.trials:
         return None
     target = path / "report"
-    write_report(render_report(run, analyse_run(run), "markdown"), target)
-    return target / "page.md"
+    files = render_report(run, analyse_run(run), "markdown", template=RunDirectory.open(path).template)
+    write_report(files, target)
+    return target / next(iter(files))
 
 
 def analyse_run(run: RunData) -> Analysis:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
+from importlib.resources import as_file, files
 from pathlib import Path
 
 import click
@@ -21,7 +21,10 @@ def template_names() -> list[str]:
 @click.option("--list", "list_", is_flag=True, help="List the templates there are.")
 @click.option("--force", is_flag=True, help="Overwrite the file.")
 def command(template: str, out: Path | None, list_: bool, force: bool) -> None:
-    """Write TEMPLATE, a ready-made spec with comments, to start from. It begins with the line that gives editors the schema."""
+    """Write TEMPLATE, a ready-made spec with comments, to start from, and the files it refers to beside it.
+
+    It begins with the line that gives editors the schema.
+    """
     import difflib
 
     from ..engine.errors import StorageError, UsageError
@@ -35,11 +38,22 @@ def command(template: str, out: Path | None, list_: bool, force: bool) -> None:
         near = difflib.get_close_matches(template, names, 1)
         raise UsageError(f"there is no template {template!r}", remedy=f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(names)}")
     path = out or Path(f"{template}.yaml")
-    if path.exists() and not force:
-        raise UsageError("the file exists already", where=str(path), remedy="name another with -o, or give --force")
     text = (files("benchspec.specs") / f"{template}.yaml").read_text(encoding="utf-8")
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StorageError(f"cannot write: {error.strerror}", where=str(path), remedy="choose a directory you may write to") from error
-    click.echo(path)
+    wanted = {path: text.encode()} | {path.parent / name: data for name, data in companions(text).items()}
+    for file, data in wanted.items():
+        if file.exists() and not force and (file == path or file.read_bytes() != data):
+            raise UsageError("the file exists already", where=str(file), remedy="name another with -o, or give --force")
+    for file, data in wanted.items():
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
+        except OSError as error:
+            raise StorageError(f"cannot write: {error.strerror}", where=str(file), remedy="choose a directory you may write to") from error
+        click.echo(file)
+
+
+def companions(text: str) -> dict[str, bytes]:
+    """The files that ship beside the templates and that ``text`` names, by their path relative to the spec."""
+    with as_file(files("benchspec.specs")) as root:
+        shipped = {str(p.relative_to(root)): p for p in sorted(root.rglob("*")) if p.is_file() and p.parent != root and "__pycache__" not in p.parts}
+        return {name: p.read_bytes() for name, p in shipped.items() if name in text}

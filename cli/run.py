@@ -87,7 +87,20 @@ def create_directory(loaded: LoadedSpec, plan: Plan, out: Path | None) -> RunDir
         "python": sys.version.split()[0],
     }
     path = out or Path("runs") / f"{loaded.spec.name}-{stamp}"
-    return RunDirectory.create(path, manifest=manifest, spec=loaded.source, resolved=resolved, plan=planned)
+    return RunDirectory.create(path, manifest=manifest, spec=loaded.source, resolved=resolved, plan=planned, template=read_template(loaded))
+
+
+def read_template(loaded: LoadedSpec) -> bytes | None:
+    """The bytes of the spec's page template. Raises SpecError when it cannot be read."""
+    from ..engine.errors import SpecError
+
+    if loaded.spec.report.template is None:
+        return None
+    path = loaded.path.parent / loaded.spec.report.template
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise SpecError(f"report.template cannot be read: {error.strerror}", where=str(path), remedy="name a file beside the spec") from error
 
 
 def own_commands(plan: Plan) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 manifest.json   what this run is (format, versions, seed, overrides)      resolved.json  the spec after variables and --set
 spec.yaml       the spec's own bytes                                       plan.json      experiments and order
+page.md.j2      the spec's page template, if it names one
 journal.ndjson  every record (engine/journal.py)                           raw/NNNNNN/    what trial NNNNNN printed, and trial.json about it
 """
 
@@ -22,6 +23,7 @@ from .results import RawFile
 
 FORMAT = "benchspec-run/v1"
 MANIFEST, SPEC, RESOLVED, PLAN, RAW = "manifest.json", "spec.yaml", "resolved.json", "plan.json", "raw"
+TEMPLATE = "page.md.j2"
 
 
 def _storage_error(action: str, path: Path, error: OSError) -> StorageError:
@@ -75,7 +77,16 @@ class RunDirectory:
         self.manifest = manifest
 
     @classmethod
-    def create(cls, path: Path, *, manifest: Mapping[str, Any], spec: bytes, resolved: Mapping[str, Any], plan: Mapping[str, Any]) -> RunDirectory:
+    def create(
+        cls,
+        path: Path,
+        *,
+        manifest: Mapping[str, Any],
+        spec: bytes,
+        resolved: Mapping[str, Any],
+        plan: Mapping[str, Any],
+        template: bytes | None = None,
+    ) -> RunDirectory:
         """Make the directory and its fixed files; the manifest comes last, so a directory with a manifest is whole.
 
         Raises:
@@ -92,7 +103,8 @@ class RunDirectory:
         except OSError as error:
             raise _storage_error("create the run directory", path, error) from error
         whole = {"format": FORMAT, **manifest}
-        for name, data in ((SPEC, spec), (RESOLVED, to_json(resolved)), (PLAN, to_json(plan)), (MANIFEST, to_json(whole))):
+        own = {} if template is None else {TEMPLATE: template}
+        for name, data in {SPEC: spec, RESOLVED: to_json(resolved), PLAN: to_json(plan), **own, MANIFEST: to_json(whole)}.items():
             write_durably(path / name, data)
         return cls(path, whole)
 
@@ -128,6 +140,12 @@ class RunDirectory:
     def plan(self) -> Mapping[str, Any]:
         """The plan as JSON."""
         return _read_json(self.path / PLAN, self.manifest.get("sha256", {}).get(PLAN))
+
+    @property
+    def template(self) -> Path | None:
+        """The page template that the spec named when the run was made; None when it named none."""
+        path = self.path / TEMPLATE
+        return path if path.is_file() else None
 
     def raw_directory(self, sequence: int) -> Path:
         """Where trial ``sequence`` keeps its raw files."""

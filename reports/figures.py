@@ -84,7 +84,7 @@ def colour_of(row: Plotted) -> str:
 
 def write_value_of(summary: Summary, scale: Scale) -> str:
     """The centre with its unit, with the digits its interval supports."""
-    decimals = scale.interval(summary.interval.low, summary.interval.high)[1] if summary.interval else None
+    decimals = scale.decimals(summary.centre, summary.interval.low, summary.interval.high) if summary.interval else None
     return f"{scale.write(summary.centre, decimals)} {scale.unit}".rstrip()
 
 
@@ -101,7 +101,7 @@ def _describe_row(row: Plotted, scale: Scale) -> str:
         return row.absent or "not measured"
     if row.summary.interval is None:
         return write_value_of(row.summary, scale)
-    return f"{write_value_of(row.summary, scale)} ({scale.interval(row.summary.interval.low, row.summary.interval.high)[0]})"
+    return f"{write_value_of(row.summary, scale)} ({scale.interval(row.summary.centre, row.summary.interval.low, row.summary.interval.high)[0]})"
 
 
 def finish_figure(canvas: Canvas, name: str, title: str, words: str, reference: Reference | None, shown: Reference | None) -> Figure:

@@ -2,7 +2,7 @@
 
 The rule, printed on every page: the half-width of an interval is shown with two significant digits and the value with as many decimals;
 a value without an interval has four significant digits. Values are first cut to twelve significant digits, so that the last bits of a
-floating-point library never reach a page.
+floating-point library never reach a page. What is not 0 is never shown as 0.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from ..engine.units import Dimension, scale_for
 
 RULE = (
     "The half-width of an interval is shown with two significant digits and the value with as many decimals; "
-    "a value without an interval has four significant digits."
+    "a value without an interval has four significant digits. Digits are added where a number that is not 0 would read as 0."
 )
 MINUS, NARROW_SPACE = "\u2212", "\u202f"
 ABSENT = "not measured"
+MOST_DECIMALS = 9
 
 
 def steady(value: float) -> float:
@@ -75,9 +76,18 @@ class Scale:
         """A declared ``value`` (base unit) with its unit and without digits that nobody declared, such as ``1.25 Gbit/s``."""
         return f"{steady(self.of(value)):.9g} {self.unit}".rstrip()
 
-    def interval(self, low: float, high: float) -> tuple[str, int]:
-        """``low to high`` in the column's unit, and the decimals that its half-width asks for."""
-        decimals = decimals_for((self.of(high) - self.of(low)) / 2)
+    def decimals(self, centre: float, low: float, high: float) -> int:
+        """The decimals that the half-width of an interval asks for; more where a number that is not 0 would be shown as 0."""
+        shown = [self.of(value) for value in (centre, low, high)]
+        decimals = decimals_for((shown[2] - shown[1]) / 2)
+        smallest = min((abs(value) for value in shown if value != 0), default=0.0)
+        while smallest and round(smallest, decimals) == 0 and decimals < MOST_DECIMALS:
+            decimals += 1
+        return decimals
+
+    def interval(self, centre: float, low: float, high: float) -> tuple[str, int]:
+        """``low to high`` in the column's unit, and the decimals all three are shown with."""
+        decimals = self.decimals(centre, low, high)
         return f"{self.write(low, decimals)} to {self.write(high, decimals)}", decimals
 
 

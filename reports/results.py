@@ -10,7 +10,7 @@ from ..engine.results import Direction, Metric, RunData
 from ..engine.spec import Experiment, Price, WorkloadSpec
 from .drawings import draw_cell, draw_workload
 from .model import CellView, Comparison, DescriptiveRow, Item, ResultRow, WorkloadView
-from .numbers import ABSENT, Scale, decimals_for, plain_decimals, scale_column, write_share
+from .numbers import ABSENT, Scale, plain_decimals, scale_column, write_share
 from .sentences import Names, shown_percent, tone_of, verdict_words, write_sentence, write_test
 from .trials import Tally, refer
 from .values import flatten, make_slugs, title_of, write_value
@@ -220,11 +220,11 @@ def _trials(tally: Tally) -> str:
 def _decimals(summary: Summary, scale: Scale) -> int:
     if summary.interval is None:
         return plain_decimals(scale.of(summary.centre))
-    return decimals_for((scale.of(summary.interval.high) - scale.of(summary.interval.low)) / 2)
+    return scale.decimals(summary.centre, summary.interval.low, summary.interval.high)
 
 
 def _interval(summary: Summary, scale: Scale) -> str:
-    return "" if summary.interval is None else scale.interval(summary.interval.low, summary.interval.high)[0]
+    return "" if summary.interval is None else scale.interval(summary.centre, summary.interval.low, summary.interval.high)[0]
 
 
 def _limits(cell: Cell) -> str:
@@ -253,7 +253,7 @@ def _per_price(summary: Summary, metric: Metric, price: Price | None) -> str:
     unit = f"{scale.unit.removesuffix('/s')} per {price.currency}"
     if summary.interval is None:
         return f"{scale.write(summary.centre * factor)} {unit}"
-    bounds, decimals = scale.interval(summary.interval.low * factor, summary.interval.high * factor)
+    bounds, decimals = scale.interval(summary.centre * factor, summary.interval.low * factor, summary.interval.high * factor)
     return f"{scale.write(summary.centre * factor, decimals)} ({bounds}) {unit}"
 
 

@@ -14,7 +14,7 @@ from ..plan import Plan, arrange_session
 from ..ports import Problem, Runner, Session, Workload
 from ..results import Finding, FindingLevel, Trial, TrialKind, TrialStatus
 from ..rundir import RunDirectory
-from ..spec import Experiment, Spec
+from ..spec import Experiment, Order, Spec
 from .events import Event, Observer
 from .history import EXTENDED, History
 from .interrupts import Interrupts
@@ -47,6 +47,8 @@ class Options:
 def find_problems(plan: Plan, spec: Spec, catalogue: Catalogue) -> tuple[Problem, ...]:
     """Ask the runners about the whole plan before anything is created. Pure; the problems are distinct and in plan order."""
     problems: dict[Problem, None] = {}
+    if plan.method.order is Order.DUET:
+        problems[Problem(message="order: duet (both targets at once) is not part of this version yet", remedy="use order: blocks")] = None
     for experiment in plan.experiments:
         for site in {s.name: s for s in spec.target(experiment.target).sites.values()}.values():
             try:

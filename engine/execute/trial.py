@@ -105,7 +105,9 @@ class TrialBench:
             with self._interrupts.waiting():
                 for job, command in zip(started, commands.clients, strict=True):
                     job.wait(command.timeout_s)
-        except (JobTimeout, MissingTool, TransportLost) as caught:
+        except StorageError:
+            raise
+        except RunFailed as caught:  # a lost job, a timeout, a missing program: the trial failed, the run goes on
             error = caught
         finally:
             samples = {role.value: sampler.stop() for role, sampler in samplers.items()}

@@ -88,8 +88,6 @@ def test_commands_name_existing_verbs_and_options(block: Block, words: list[str]
     check_call(words)
 
 
-PROMISED = frozenset({"migrate"})
-"""Named by BS108 for specs of another language version. There is one version so far, and so nothing to migrate from."""
 
 
 def spans() -> list[str]:
@@ -102,9 +100,6 @@ def spans() -> list[str]:
 def test_code_spans_name_existing_verbs(span: str) -> None:
     verb, *rest = span.split()[1:]
     command = app.get_command(click.Context(app), verb)
-    if verb in PROMISED:
-        assert command is None, f"{verb} exists now: take it out of PROMISED"
-        return
     assert command is not None or verb.startswith("-"), span
     known = {option for parameter in command.params for option in parameter.opts} if command else set()
     assert {word for word in rest if word.startswith("--")} <= known, span

@@ -67,7 +67,9 @@ def test_a_column_has_one_unit(values: list[float], unit: str, expected: Scale) 
 
 def test_an_interval_decides_the_digits() -> None:
     scale = Scale(factor=1e9, unit="Gbit/s")
-    assert scale.interval(1.01674e9, 1.02721e9) == ("1.0167 to 1.0272", 4)
+    assert scale.interval(1.02e9, 1.01674e9, 1.02721e9) == ("1.0167 to 1.0272", 4)
+    assert scale.interval(0.004e9, -0.3e9, 0.4e9) == ("\u22120.300 to 0.400", 3), "the centre would read as 0.00"
+    assert scale.interval(0.0, -0.3e9, 0.4e9)[1] == 2
     assert scale.quantity(1.25e9) == "1.250 Gbit/s"
     assert scale.declared(1.25e9) == "1.25 Gbit/s"
 
