@@ -152,8 +152,9 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
     if not isinstance(word, str) or len(word) > LONGEST_QUOTE:
         return ""
     by_shape = {_shape(name): name for name in known}
-    near = difflib.get_close_matches(_shape(word), by_shape, n=1, cutoff=0.6)
-    return f'did you mean "{escape(by_shape[near[0]])}"?' if near else ""
+    near = difflib.get_close_matches(_shape(word), by_shape, n=3, cutoff=0.6)
+    swapped = [shape for shape in near if sorted(shape) == sorted(_shape(word))]  # letters in another order: the most likely slip
+    return f'did you mean "{escape(by_shape[(swapped or near)[0]])}"?' if near else ""
 
 
 def _shape(word: str) -> str:

@@ -19,7 +19,11 @@ from .diagnostics import At, Path, Problem, alternatives, did_you_mean, escape, 
 from .reading import items, mapping
 from .references import has_reference
 
+LEFT_OUT = "it to be left out beside the other values given here"
 MOST_PROBLEMS = 500
+MOST_HINTS = 50
+"""For so many unknown keys of one mapping the nearest known one is looked for, which takes time."""
+
 QUOTE_IT = "put it in quotes"
 """The hint for a number or boolean where a text belongs; the loader adds how it was written."""
 
@@ -39,8 +43,20 @@ def _check_quantity(validator: Any, unit: str, instance: object, schema: object)
         yield ValidationError("quantity")
 
 
+def _check_properties(validator: Any, properties: Mapping[str, Any], instance: object, schema: object) -> Iterator[ValidationError]:
+    """As in the library, which does not tell the name of a property whose schema is ``false``."""
+    for name, part in properties.items():
+        if isinstance(instance, Mapping) and name in instance:
+            if part is False:
+                yield ValidationError("false", validator=FORBIDDEN, path=(name,), instance=instance[name], schema=part)
+            else:
+                yield from validator.descend(instance[name], part, path=name, schema_path=name)
+
+
+FORBIDDEN = "false"
+
 _Validator: Any = extend(  # type: ignore[no-untyped-call]
-    Draft202012Validator, {"pattern": _check_pattern, QUANTITY: _check_quantity}
+    Draft202012Validator, {"pattern": _check_pattern, QUANTITY: _check_quantity, "properties": _check_properties}
 )
 
 
@@ -52,8 +68,8 @@ def accepts(schema: Mapping[str, Any]) -> Accepts:
 
 def problems(schema: Mapping[str, Any], value: object, path: Path) -> tuple[Problem, ...]:
     """Everything that ``schema`` finds wrong with ``value``, which lies at ``path``, each thing once."""
-    errors = islice(_Validator(schema).iter_errors(value), MOST_PROBLEMS)
-    return tuple(dict.fromkeys(problem for error in errors for problem in _explain(error, path)))
+    explained = (problem for error in _Validator(schema).iter_errors(value) for problem in _explain(error, path))
+    return tuple(dict.fromkeys(islice(explained, MOST_PROBLEMS)))
 
 
 def _explain(error: _Error, base: Path) -> Iterator[Problem]:
@@ -98,9 +114,11 @@ def _respelt(name: str, error: _Error) -> str:
 def _unknown_keys(error: _Error, path: Path) -> Iterator[Problem]:
     schema, instance = _schema(error), error.instance
     known = list(schema.get("properties", {}))
+    asked = 0
     for key in instance:
         if key not in known and not any(search(pattern)(key) for pattern in schema.get("patternProperties", {})):
-            hint = did_you_mean(key, [name for name in known if name not in instance] or known) or did_you_mean(key, known)
+            asked += 1
+            hint = (did_you_mean(key, [name for name in known if name not in instance]) or did_you_mean(key, known)) if asked <= MOST_HINTS else ""
             yield Problem(code="BS101", path=(*path, key), found=f"the unknown key {quote(key)}", expected=alternatives(known), hint=hint, at=At.KEY)
 
 
@@ -217,20 +235,17 @@ def _forbidden(error: _Error, path: Path) -> Iterator[Problem]:
 
 def _why(error: _Error) -> str:
     schema = _schema(error)
-    said: str = schema.get("x-expected") or schema.get("description") or "it to be left out beside the other values given here"
+    said: str = schema.get("x-expected") or schema.get("description") or LEFT_OUT
     return escape(said, 200)
 
 
 def _nothing_allowed(error: _Error, path: Path) -> Iterator[Problem]:
-    name = quote(str(path[-1])) if path else "a value"
-    yield Problem(code="BS109", path=path, found=f"the key {name}", expected="it to be left out beside the other values given here", at=At.KEY)
+    yield Problem(code="BS109", path=path, found=f"the key {quote(path[-1])}", expected=LEFT_OUT, at=At.KEY)
 
 
 def _other(error: _Error, path: Path) -> Iterator[Problem]:
-    if error.validator is None:
-        yield from _nothing_allowed(error, path)
-    else:
-        yield Problem(code="BS109", path=path, found=quote(error.instance), expected=f"what the schema's {escape(str(error.validator))} asks for")
+    rule = "no value" if error.validator is None else f"what the schema's {escape(str(error.validator))} asks for"
+    yield Problem(code="BS109", path=path, found=quote(error.instance), expected=rule)
 
 
 _EXPLAIN: dict[str, _Explain] = {
@@ -244,5 +259,6 @@ _EXPLAIN: dict[str, _Explain] = {
     "uniqueItems": _not_unique,
     QUANTITY: _bad_quantity,
     "not": _forbidden,
+    FORBIDDEN: _nothing_allowed,
     **dict.fromkeys(_RANGES, _out_of_range),
 }

@@ -1,13 +1,8 @@
-"""A YAML file as a JSON-like value, with the line and column of everything in it. No input, however hostile, costs much or runs code.
-
-The C parser composes nodes, which carry their marks; the value is built from them here, because only here duplicate keys, aliases that
-explode and ambiguous scalars can be told where they are. Tags and merge keys are refused: a spec is plain data.
-"""
+"""A YAML file as a JSON-like value, with the line and column of everything in it, and coded problems for what cannot be read."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from yaml.error import Mark, MarkedYAMLError, YAMLError
@@ -15,188 +10,15 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from .diagnostics import Diagnostic, InvalidSpec, Path, Problem, Severity, escape, path_text, quote
 from .spec import Json
-from .yaml_scalars import Trap, plain_value
-
-try:
-    from yaml._yaml import CParser
-except ImportError as error:  # pragma: no cover - every wheel of PyYAML has it
-    raise ImportError("benchspec needs PyYAML with its C parser (libyaml): install PyYAML from a wheel, or libyaml before building it") from error
+from .yaml_nodes import BeyondBounds, Builder, Composer, Fault, find_paths
 
 MOST_BYTES = 2**20
-MOST_NODES = 20_000
-MOST_DEPTH = 64
-MOST_EXPANDED = 2 * 2**20
-"""Upper bound of the value's size once aliases are followed: 64 for each node and 1 for each character."""
-
 MOST_FAULTS = 500
-_NODE_WEIGHT = 64
-_PLAIN, _TEXT = "plain", "text"
-MERGE = "<<"
-_OWN_TAGS = frozenset((_PLAIN, _TEXT, "tag:yaml.org,2002:str", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"))
 _LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _NOT_PRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TAG_DIRECTIVE = re.compile("^%TAG", re.MULTILINE)
 _IGNORE = re.compile(r"(?:^|\s)#\s*benchspec:\s*ignore=([A-Z0-9, ]+)", re.ASCII)
 _WIDEST_EXCERPT = 160
-
-
-class _Stop(Exception):
-    """The document goes beyond what is read: a code, what was found, and where."""
-
-    def __init__(self, code: str, found: str, expected: str, mark: Any) -> None:
-        self.problem = Problem(code=code, path=(), found=found, expected=expected)
-        self.mark = mark
-        super().__init__(found)
-
-
-class _Composer(CParser):
-    """The C parser, with one tag for plain scalars and one for all else, and a bound on depth and number of nodes.
-
-    ``resolve`` and the two ``..._resolver`` methods are those it calls for every node; without the bound a deep document overflows the C stack.
-    """
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.depth = 0
-        self.nodes = 0
-
-    def resolve(self, kind: type[Node], value: Any, implicit: Any) -> str:
-        return _PLAIN if kind is ScalarNode and implicit[0] else _TEXT
-
-    def descend_resolver(self, parent: Node | None, index: object) -> None:
-        self.depth += 1
-        self.nodes += 1
-        if self.depth > MOST_DEPTH and parent is not None:
-            raise _Stop("BS018", f"values nested more than {MOST_DEPTH} deep", "fewer levels", parent.start_mark)
-        if self.nodes > MOST_NODES and parent is not None:
-            raise _Stop("BS017", f"more than {MOST_NODES} values", "a smaller document", parent.start_mark)
-
-    def ascend_resolver(self) -> None:
-        self.depth -= 1
-
-
-@dataclass(slots=True)
-class _Fault:
-    """A problem at a node; its path is looked for only once there is one."""
-
-    code: str
-    node: Node
-    found: str
-    expected: str
-    hint: str = ""
-
-
-class _Builder:
-    """The value of a node tree. Shared nodes give shared values, so what is built must not be changed in place."""
-
-    def __init__(self) -> None:
-        self.faults: list[_Fault] = []
-        self.size = 0
-        self.depth = 0
-        self._built: dict[int, tuple[Json, int] | None] = {}
-        self._heights: dict[int, int] = {}
-
-    def build(self, node: Node) -> Json:
-        if node.__class__ is ScalarNode:
-            return self._scalar(node)
-        key = id(node)
-        if key in self._built:
-            return self._again(node, self._built[key])
-        self._built[key] = None
-        before = self.size
-        self.depth += 1
-        value: Json = self._mapping(node) if isinstance(node, MappingNode) else [self.build(item) for item in node.value]
-        self.depth -= 1
-        if node.tag not in _OWN_TAGS:
-            self._refuse_tag(node)
-        self._grow(node, 0)
-        self._built[key] = (value, self.size - before)
-        return value
-
-    def _grow(self, node: Node, size: int) -> None:
-        self.size += size + _NODE_WEIGHT
-        if self.size > MOST_EXPANDED:
-            raise _Stop("BS017", "anchors and texts that grow beyond 2 MiB", "fewer aliases or shorter texts", node.start_mark)
-
-    def _again(self, node: Node, built: tuple[Json, int] | None) -> Json:
-        """The value of an anchored node that an alias repeats."""
-        if built is None:
-            self.faults.append(_Fault("BS016", node, "an anchor that contains itself", "a finite value"))
-            return None
-        value, size = built
-        self._grow(node, size)
-        if self.depth + self._height(node) > MOST_DEPTH:
-            raise _Stop("BS018", f"values nested more than {MOST_DEPTH} deep by aliases", "fewer levels", node.start_mark)
-        return value
-
-    def _height(self, node: Node) -> int:
-        if node.__class__ is ScalarNode:
-            return 0
-        key = id(node)
-        if key not in self._heights:
-            self._heights[key] = 0
-            children = [value for _, value in node.value] if isinstance(node, MappingNode) else node.value
-            self._heights[key] = 1 + max((self._height(child) for child in children), default=0)
-        return self._heights[key]
-
-    def _scalar(self, node: Node) -> Json:
-        text: str = node.value
-        self._grow(node, len(text))
-        if node.tag is not _PLAIN:
-            if node.tag not in _OWN_TAGS:
-                self._refuse_tag(node)
-            return text
-        value = plain_value(text)
-        if not isinstance(value, Trap):
-            return value
-        self.faults.append(_Fault(value.code, node, escape(value.found), "a value every reader of YAML understands alike", value.hint))
-        return text
-
-    def _mapping(self, node: Node) -> Json:
-        result: dict[str, Json] = {}
-        twice = False
-        for key_node, value_node in node.value:
-            key = self._key(key_node)
-            value = self.build(value_node)
-            if key == MERGE and key_node.tag is _PLAIN:  # refused, but what it would bring is not missed as well
-                result = {**value, **result} if isinstance(value, dict) else result
-            elif key is not None:
-                twice = twice or key in result
-                result[key] = value
-        if twice:
-            self._refuse_repeated_keys(node)
-        return result
-
-    def _refuse_repeated_keys(self, node: Node) -> None:
-        lines: dict[str, int] = {}
-        for key, _ in node.value:
-            if key.__class__ is ScalarNode and key.value in lines:
-                line = lines[key.value]
-                found = f"the key {quote(key.value)} again, which line {line} has already"
-                self.faults.append(_Fault("BS010", key, found, "every key once", f"remove line {line} or this one"))
-            elif key.__class__ is ScalarNode:
-                lines[key.value] = key.start_mark.line + 1
-
-    def _key(self, node: Node) -> str | None:
-        if node.__class__ is not ScalarNode:
-            self.faults.append(_Fault("BS014", node, "a mapping or list as a key", "a text"))
-            return None
-        text: str = node.value
-        self._grow(node, len(text))
-        if node.tag is not _PLAIN:
-            return text
-        if text == MERGE:
-            self.faults.append(_Fault("BS015", node, "the merge key <<", "the keys themselves", "write the keys out, or alias the whole mapping"))
-            return text
-        value = plain_value(text)
-        if value.__class__ is not str and not (isinstance(value, Trap) and value.code == "BS011"):
-            self.faults.append(
-                _Fault("BS014", node, f"the key {escape(text) or 'nothing'}, which is no text", "a text", f'write "{escape(text)}" in quotes')
-            )
-        return text
-
-    def _refuse_tag(self, node: Node) -> None:
-        self.faults.append(_Fault("BS013", node, f"the tag {escape(str(node.tag))}", "plain data", "remove the tag"))
 
 
 class Source:
@@ -276,7 +98,7 @@ def read_yaml(source: bytes, file: str) -> Source:
     whole = Source(file, text, None, None)
     try:
         return _parse(whole)
-    except _Stop as stop:
+    except BeyondBounds as stop:
         raise _invalid(whole, stop.problem, stop.mark) from stop
     except MarkedYAMLError as error:
         raise _invalid(whole, _syntax_problem(whole, error), error.problem_mark) from error
@@ -285,7 +107,9 @@ def read_yaml(source: bytes, file: str) -> Source:
 
 
 def read_value(text: str, start: int, file: str, base: Path) -> Source:
-    """Parse the YAML value that begins at ``start`` of ``text`` and is set at ``base`` of a document; places count from the beginning of ``text``. An empty value is null.
+    """Parse the YAML value that begins at ``start`` of ``text`` and is set at ``base`` of a document.
+
+    Places count from the beginning of ``text``. An empty value is null.
 
     Raises:
         InvalidSpec: it is not YAML, or too large.
@@ -294,9 +118,9 @@ def read_value(text: str, start: int, file: str, base: Path) -> Source:
     if len(text) > MOST_BYTES:
         raise _invalid(whole, Problem(code="BS002", path=(), found=f"{len(text)} characters", expected="at most 1 MiB"), None)
     try:
-        root = _Composer(" " * start + text[start:]).get_single_node()
+        root = Composer(" " * start + text[start:]).get_single_node()
         return whole if root is None else _built(whole, root, base)
-    except _Stop as stop:
+    except BeyondBounds as stop:
         raise _invalid(whole, stop.problem, stop.mark) from stop
     except MarkedYAMLError as error:
         raise _invalid(whole, _syntax_problem(whole, error), error.problem_mark) from error
@@ -307,23 +131,23 @@ def read_value(text: str, start: int, file: str, base: Path) -> Source:
 def _parse(whole: Source) -> Source:
     directive = _TAG_DIRECTIVE.search(whole.text)
     if directive:
-        raise _Stop("BS013", "a %TAG directive", "plain data", _position(whole.text, directive.start()))
-    root = _Composer(whole.text).get_single_node()
+        raise BeyondBounds("BS013", "a %TAG directive", "plain data", _position(whole.text, directive.start()))
+    root = Composer(whole.text).get_single_node()
     if root is None or (isinstance(root, ScalarNode) and root.value == ""):
-        raise _Stop("BS005", "an empty document", "a spec", _position(whole.text, 0))
+        raise BeyondBounds("BS005", "an empty document", "a spec", _position(whole.text, 0))
     if not isinstance(root, MappingNode):
         what = "a list" if isinstance(root, SequenceNode) else f"the text {quote(root.value)}"
-        raise _Stop("BS007", f"{what} as the whole document", "a mapping that starts with apiVersion: benchspec/v1", root.start_mark)
+        raise BeyondBounds("BS007", f"{what} as the whole document", "a mapping that starts with apiVersion: benchspec/v1", root.start_mark)
     return _built(whole, root)
 
 
 def _built(whole: Source, root: Node, base: Path = ()) -> Source:
     """The value of ``root``, which lies at ``base`` of its document."""
-    builder = _Builder()
+    builder = Builder()
     data = builder.build(root)
     result = Source(whole.file, whole.text, root, data)
     if builder.faults:
-        paths = _paths(root, {id(fault.node) for fault in builder.faults})
+        paths = find_paths(root, {id(fault.node) for fault in builder.faults})
         result.fault_paths = frozenset((*base, *path) for path in paths.values())
         result.faults = tuple(_diagnose_fault(result, fault, (*base, *paths[id(fault.node)])) for fault in builder.faults[:MOST_FAULTS])
     return result
@@ -387,28 +211,7 @@ def _syntax_hint(line: str, said: str) -> str:
     return ""
 
 
-def _diagnose_fault(source: Source, fault: _Fault, path: Path) -> Diagnostic:
+def _diagnose_fault(source: Source, fault: Fault, path: Path) -> Diagnostic:
     problem = Problem(code=fault.code, path=path, found=fault.found, expected=fault.expected, hint=fault.hint)
     mark = fault.node.start_mark
     return source.diagnose(problem, Severity.ERROR, mark.line + 1, mark.column + 1)
-
-
-def _paths(root: Node, wanted: set[int]) -> dict[int, Path]:
-    """The path of every node in ``wanted``, the first one where an alias repeats it."""
-    found: dict[int, Path] = {}
-    seen: set[int] = set()
-    todo: list[tuple[Node, Path]] = [(root, ())]
-    while todo:
-        node, path = todo.pop()
-        if id(node) in wanted:
-            found.setdefault(id(node), path)
-        if node.__class__ is ScalarNode or id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, MappingNode):
-            for key, value in node.value:
-                todo.append((key, (*path, str(key.value) if key.__class__ is ScalarNode else "?")))
-                todo.append((value, (*path, str(key.value) if key.__class__ is ScalarNode else "?")))
-        else:
-            todo.extend((item, (*path, index)) for index, item in enumerate(node.value))
-    return found

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from benchspec.engine.build import build_spec
 from benchspec.engine.diagnostics import InvalidSpec, Severity
 from benchspec.engine.errors import SpecError
@@ -91,7 +92,8 @@ def test_problems_in_a_variable_point_at_its_use(tmp_path: Path) -> None:
 
 
 def test_a_missing_key_is_reported_at_what_lacks_it(tmp_path: Path) -> None:
-    text = HEAD + "targets:\n  here:\n    runner: local\n    limits:\n      - metric: storage.iops\n        sustained: 5 1/s\n    cloud:\n      region: westus\n"
+    limits = "    limits:\n      - metric: storage.iops\n        sustained: 5 1/s\n"
+    text = HEAD + "targets:\n  here:\n    runner: local\n" + limits + "    cloud:\n      region: westus\n"
     found = check_spec(write(tmp_path, text + "workloads: {crypto: {tool: openssl-speed}}\n"))
     places = [(d.line, d.column, d.path) for d in found if d.code == "BS102"]
     assert places == [(9, 9, "$.targets.here.limits[0]"), (9, 9, "$.targets.here.limits[0]"), (11, 5, "$.targets.here.cloud")]
@@ -211,7 +213,10 @@ def test_sites_steps_and_defaults_of_the_model() -> None:
 def test_samples_are_counted_without_a_unit(tmp_path: Path) -> None:
     text = HEAD + BODY.replace("{tool: openssl-speed}", "{tool: openssl-speed, gates: {min_samples: 3, max_error_ratio: 0.5}}")
     text += "compare: {baseline: here}\n"
-    text = text.replace("{here: {runner: local}}", "{here: {runner: local}, there: {runner: local, price: {per_hour: 1, currency: EUR, source: s, as_of: 2020-02-29}}}")
+    text = text.replace(
+        "{here: {runner: local}}",
+        "{here: {runner: local}, there: {runner: local, price: {per_hour: 1, currency: EUR, source: s, as_of: 2020-02-29}}}",
+    )
     spec = load_spec(write(tmp_path, text)).spec
     assert spec.workloads[0].gates == {"min_samples": 3.0, "max_error_ratio": 0.5}
     assert spec.compare is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from benchspec.engine.diagnostics import InvalidSpec
 from benchspec.engine.load import check_spec, load_spec
 
@@ -49,8 +50,14 @@ def test_variables_are_set_before_they_are_used() -> None:
         ("a..b=3", '--set 1:1:3 [BS115] $: found "a..b=3", expected PATH=VALUE such as method.sessions=3'),
         ("method.session=3", '--set 1:1:1 [BS101] $.method.session: found the unknown key "session", expected '),
         ("methd.sessions=3", '--set 1:1:1 [BS114] $.methd: found the unknown key "methd", expected a path that exists; did you mean "method"?'),
-        ("targets.akss.cvm=false", '--set 1:1:1 [BS114] $.targets.akss: found the unknown key "akss", expected a path that exists; did you mean "aks"?'),
-        ("vars.runtim=1 s", '--set 1:1:1 [BS114] $.vars.runtim: found the unknown key "runtim", expected a path that exists; did you mean "runtime"?'),
+        (
+            "targets.akss.cvm=false",
+            '--set 1:1:1 [BS114] $.targets.akss: found the unknown key "akss", expected a path that exists; did you mean "aks"?',
+        ),
+        (
+            "vars.runtim=1 s",
+            '--set 1:1:1 [BS114] $.vars.runtim: found the unknown key "runtim", expected a path that exists; did you mean "runtime"?',
+        ),
         ("targets.aks.limits[9].burst=1 1/s", "--set 1:1:1 [BS114] $.targets.aks.limits[9]: found the index 9 into a list of 3, expected an index"),
         ("targets.aks[0]=1", "--set 1:1:1 [BS114] $.targets.aks[0]: found the index 0 into no list, expected an index that exists"),
         ("title.a=1", '--set 1:1:1 [BS114] $.title.a: found the key "a" in "Confidential against managed clusters", expected a mapping there'),

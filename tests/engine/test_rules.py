@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+
 from benchspec.engine.diagnostics import Problem, Severity
 from benchspec.engine.load import check_spec
 from benchspec.engine.rules import CHECKS, RULES, check_rules
@@ -24,6 +25,7 @@ LIMIT = "targets.aks.limits[1]={metric: storage.iops, sustained: 1 1/s, source: 
 STEPS = "targets.istio.lifecycle.bootstrap"
 CLASS = "targets.constellation.components[0].lifecycle"
 DEPTHS = f"iodepth: [{', '.join(map(str, range(1, 101)))}"
+PROCESSES = "numjobs: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10"
 MIXES = f"rwmixread: [{', '.join(map(str, range(100)))}]"
 
 CASES: list[tuple[str, str, list[str], list[str]]] = [
@@ -143,7 +145,12 @@ CASES: list[tuple[str, str, list[str], list[str]]] = [
         ["workloads.network.matrix.path=[pod-to-pod, loopback]", "workloads.network.exclude=[{protocol: udp}]", "workloads.network.placement=any"],
     ),
     ("BS276", "hosts", ["workloads.disk.image=fio:latest"], [f"workloads.disk.image={PINNED}"]),
-    ("BS277", "hosts", [f"workloads.disk.matrix={{{DEPTHS}, 101], {MIXES}}}"], [f"workloads.disk.matrix={{{DEPTHS}], {MIXES}}}"]),
+    (
+        "BS277",
+        "hosts",
+        [f"workloads.disk.matrix={{{DEPTHS}], {MIXES}, {PROCESSES}, 11]}}"],
+        [f"workloads.disk.matrix={{{DEPTHS}], {MIXES}, numjobs: [1, 2]}}"],
+    ),
     (
         "BS278",
         "hosts",
