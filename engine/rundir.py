@@ -44,7 +44,8 @@ def _write_file(path: Path, data: bytes) -> None:
     with path.open("wb") as stream:
         stream.write(data)
         stream.flush()
-        os.fsync(stream.fileno())
+        if data:  # an empty file is no more than its name, which the fsync of its directory keeps
+            os.fsync(stream.fileno())
 
 
 def write_durably(path: Path, data: bytes) -> None:
