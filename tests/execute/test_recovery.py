@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import signal
@@ -18,7 +19,7 @@ from benchspec.engine.readback import read_run
 from benchspec.engine.rundir import RunDirectory
 from tests.execute.bench import count, execute, finished, make_run, records, run_cli, spec_document, start_cli
 
-KILLS = 100
+KILLS = int(os.environ.get("BENCHSPEC_KILLS", "100"))
 TRIALS = 2 * 3 * (1 + 2)
 
 
