@@ -28,6 +28,7 @@ _UNITS = frozenset(dimension.value for dimension in Dimension)
 QUANTITY = "x-quantity"
 """The keyword that says a text is a quantity; its value is the base unit, or ``any``."""
 
+_END = re.compile(r"(?<!\\)\$(?=[|)]|\Z)")
 _ANNOTATIONS = frozenset(
     ("title", "description", "examples", "default", "$schema", "$id", "$defs", "$comment", "deprecated", "readOnly", "writeOnly", "format")
 )
@@ -62,8 +63,7 @@ def _parsed_any(text: str) -> float:
 @lru_cache(maxsize=1024)
 def search(pattern: str) -> Callable[[str], object]:
     """A function that finds ``pattern`` in a text as ECMA 262 reads it: ``$`` is the very end, and classes such as ``\\d`` are ASCII."""
-    ends = pattern.endswith("$") and not pattern.endswith("\\$")
-    return re.compile(pattern[:-1] + r"\Z" if ends else pattern, re.ASCII).search
+    return re.compile(_END.sub(r"\\Z", pattern), re.ASCII).search
 
 
 def equal(one: object, other: object) -> bool:
