@@ -7,6 +7,7 @@ message needs.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,8 @@ SITUATIONS = ("path", "placement")
 """Axes whose plain values say where an experiment runs; they are no parameters of the tool."""
 
 MOST_CANDIDATES = 10_000
+MOST_COMPARISONS = 2_000_000
+"""So many points are held against entries of ``exclude``; beyond it a workload is not expanded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,18 @@ def points(axes: Sequence[Axis]) -> Iterator[tuple[tuple[Axis, int], ...]]:
     return (tuple(itertools.chain.from_iterable(combination)) for combination in itertools.product(*factors))
 
 
+def count(axes: Sequence[Axis]) -> int:
+    """How many points the axes make, whatever is excluded; costs nothing however many there are."""
+    rows = [len(axis.values) for axis in axes if axis.section == "zip"]
+    return math.prod(len(axis.values) for axis in axes if axis.section == "matrix") * (min(rows) if rows else 1)
+
+
+def unwieldy(workload: Mapping[str, Json]) -> bool:
+    """Whether a workload has too many points, or points and exclusions, to look at them all."""
+    entries = workload.get("exclude")
+    return count(axes_of(workload)) * (1 + (len(entries) if isinstance(entries, list) else 0)) > MOST_COMPARISONS
+
+
 def excluded(point: Sequence[tuple[Axis, int]], entries: Sequence[Json]) -> bool:
     """Whether an entry of ``exclude`` matches the point, by value or by name."""
     return any(isinstance(entry, Mapping) and matches(point, entry) for entry in entries)
@@ -75,6 +90,8 @@ def matches(point: Sequence[tuple[Axis, int]], entry: Mapping[str, Json]) -> boo
 
 def candidates(name: str, workload: Mapping[str, Json]) -> Iterator[Candidate]:
     """What the tool gets at every point that is not excluded, once without overrides and once for each target that has some."""
+    if unwieldy(workload):
+        return
     given = workload.get("with")
     base = given if isinstance(given, Mapping) else {}
     origins: dict[str, Path] = {key: ("workloads", name, "with", key) for key in base}

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import islice
 from pathlib import Path
 
 from yaml.nodes import Node, ScalarNode
@@ -96,7 +97,7 @@ def _check_version(document: Mapping[str, Json]) -> Problem | None:
 
 def _problems(document: Mapping[str, Json], substitution: Substitution, folder: Path, faulty: frozenset[DocumentPath]) -> Iterator[Problem]:
     """What is wrong with a resolved document, without what only follows from a problem at the same place."""
-    first = [*substitution.problems, *benchmark_schema().problems(document), *check_plugins(document)]
+    first = [*substitution.problems, *benchmark_schema().problems(document), *islice(check_plugins(document), MOST_DIAGNOSTICS)]
     known = {(problem.path, problem.at) for problem in substitution.problems}
     structural = [p for p in first if p.path not in faulty and (p in substitution.problems or (p.path, p.at) not in known)]
     yield from structural

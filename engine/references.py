@@ -16,6 +16,7 @@ from .spec import Json, SecretKind
 MOST_TEXT = 2 * 2**20
 """How many characters interpolation may make in all."""
 
+MOST_PROBLEMS = 200
 KINDS = ("var", "secret", "output")
 _REFERENCE = re.compile(r"\$(?P<escaped>\$)?\{(?P<body>[^{}]*)\}?")
 _RUNTIME = re.compile(r"(?<!\$)\$\{(secret|output):([^{}]*)\}")
@@ -98,6 +99,8 @@ class Substitution:
         return _REFERENCE.sub(lambda match: self._replace(match, path), text) if self.made <= MOST_TEXT else text
 
     def _replace(self, match: re.Match[str], path: Path) -> str:
+        if len(self.problems) > MOST_PROBLEMS:
+            return match[0]
         kind, _, name = match["body"].partition(":")
         if match["escaped"]:
             return match[0] if kind in ("secret", "output") else match[0][1:]

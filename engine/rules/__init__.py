@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import date
+from itertools import islice
 from pathlib import Path
 
 from ..diagnostics import Problem
@@ -11,6 +12,8 @@ from ..spec import Json
 from . import axes, claims, lifecycles, limits, methods, names, secrets, workloads
 from .catalogue import RULES, Rule
 from .view import Check, View
+
+MOST_PER_CHECK = 200
 
 CHECKS: tuple[Check, ...] = (
     *names.CHECKS,
@@ -30,5 +33,7 @@ __all__ = ["CHECKS", "RULES", "Rule", "check_rules"]
 def check_rules(document: Mapping[str, Json], folder: Path | None, today: date) -> Iterator[Problem]:
     """Everything the rules find in ``document``, which was read from ``folder`` and may be wrong in any way."""
     view = View(document, folder, today)
-    for check in CHECKS:
-        yield from check(view)
+    too_many = tuple(axes.sizes(view))
+    yield from too_many
+    for check in CHECKS if not too_many else ():
+        yield from islice(check(view), MOST_PER_CHECK)

@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 
-from ..candidates import MOST_CANDIDATES, SITUATIONS, Axis, axes_of, excluded, matches, points
-from ..diagnostics import At, Problem, alternatives, did_you_mean, quote
+from ..candidates import SITUATIONS, Axis, axes_of, count, excluded, matches, points, unwieldy
+from ..diagnostics import At, Problem, alternatives, did_you_mean, escape, quote
 from ..matrix import label
 from ..reading import items, mapping
 from .view import View
 
-MOST_POINTS = MOST_CANDIDATES
-
-
-def count(axes: list[Axis]) -> int:
-    """How many points the axes make, whatever is excluded."""
-    rows = [len(axis.values) for axis in axes if axis.section == "zip"]
-    return math.prod(len(axis.values) for axis in axes if axis.section == "matrix") * (min(rows) if rows else 1)
+MOST_EXPERIMENTS = 100_000
+MOST_LISTED = 5
 
 
 def sizes(view: View) -> Iterator[Problem]:
-    """BS277: a workload has no more points than can run."""
+    """BS277: there are no more experiments than can run. Where there are, the other rules would take too long to look at them."""
+    total = 0
     for name, workload in view.workloads.items():
         axes = axes_of(workload)
-        if count(axes) > MOST_POINTS:
-            factors = " x ".join(f"{axis.name} ({len(axis.values)})" for axis in axes)
-            found = f"{count(axes)} points: {factors}"
-            yield Problem(code="BS277", path=("workloads", name), found=found, expected=f"at most {MOST_POINTS}", hint="shorten an axis", at=At.KEY)
+        only = workload.get("targets")
+        targets = len(view.targets) if only is None else len(items(only))
+        total += count(axes) * targets
+        path = ("workloads", name)
+        if count(axes) * targets > MOST_EXPERIMENTS or unwieldy(workload):
+            factors = " x ".join([f"targets ({targets})", *(f"{escape(axis.name)} ({len(axis.values)})" for axis in axes[:MOST_LISTED])])
+            found = f"{count(axes) * targets} experiments before exclusion: {factors}"
+            yield Problem(
+                code="BS277", path=path, found=found, expected=f"at most {MOST_EXPERIMENTS}", hint="shorten an axis or exclude less", at=At.KEY
+            )
+            return
+    if total > MOST_EXPERIMENTS:
+        found = f"{total} experiments before exclusion"
+        yield Problem(
+            code="BS277", path=("workloads",), found=found, expected=f"at most {MOST_EXPERIMENTS}", hint="restrict workloads to targets", at=At.KEY
+        )
 
 
 def names(view: View) -> Iterator[Problem]:
@@ -107,7 +114,7 @@ def exclusions(view: View) -> Iterator[Problem]:
     """BS262, BS263, BS267: exclusions name axes, match something and leave something."""
     for name, workload in view.workloads.items():
         axes, entries = axes_of(workload), items(workload.get("exclude"))
-        if not entries or count(axes) > MOST_POINTS:
+        if not entries:
             continue
         unknown = list(_unknown_axes(name, axes, entries))
         yield from unknown
@@ -142,5 +149,5 @@ def _unknown_axes(name: str, axes: list[Axis], entries: object) -> Iterator[Prob
                 )
 
 
-CHECKS = (sizes, names, zipped, hidden, overridden, exclusions)
-"""The rules of this module."""
+CHECKS = (names, zipped, hidden, overridden, exclusions)
+"""The rules of this module but for :func:`sizes`, which comes before all others."""

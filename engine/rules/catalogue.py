@@ -116,7 +116,7 @@ BS273 error | files larger than the volume | The tool's files do not fit on stor
 BS274 warning | a path for a tool without traffic | A tool with one role sends nothing between nodes.
 BS275 error | loopback across nodes | Loopback traffic never leaves a node.
 BS276 warning | an image that can change | Pin images by digest (name@sha256:...), or results cannot be repeated.
-BS277 error | more points than can run | A workload may have at most 10,000 points on all its targets.
+BS277 error | more experiments than can run | A spec may have at most 100,000 experiments before exclusion; shorten an axis.
 BS278 error | an override that changes an axis | The value of an axis is in the name of its points, so it must be the same on every target. Exclude points instead.
 BS280 warning | smoke mode with a comparison | A smoke run never carries a verdict.
 BS281 warning | a duet on one place | Both targets run at the same time on the same machine and disturb each other; give them different CPUs or sites.
