@@ -236,7 +236,7 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
         assert len(str(message)) < 3000
 
 
-@given(st.text(alphabet="abx:-?[]{},&*!|>'\"%@`# \n\t0159.~<${}\u2028\x85\xe9\U0001f600", max_size=60))
+@given(text=st.text(alphabet="abx:-?[]{},&*!|>'\"%@`# \n\t0159.~<${}\u2028\x85\xe9\U0001f600", max_size=60))
 def test_any_text_is_checked_without_surprise(text: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.getbasetemp() / "any.yaml"
     path.write_bytes((HEAD + text).encode())
