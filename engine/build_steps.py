@@ -40,6 +40,7 @@ def _step(found: Mapping[str, Json]) -> Step:
         retries=whole(found.get("retries")) or default.retries,
         retry_delay_s=default.retry_delay_s if delay is None else delay,
         timeout_s=default.timeout_s if timeout is None else timeout,
+        env={name: text(value) for name, value in mapping(found.get("env")).items()},
     )
 
 

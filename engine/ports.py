@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from .results import Fact, Finding, Measurement, Metric
-from .spec import Experiment, Json, Role, RolePlace, Site
+from .spec import Experiment, Json, Role, RolePlace, Site, Step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,8 @@ class Command:
 
     ``fetch`` names files relative to the work directory; a missing one is simply absent from :attr:`Completed.files`.
     ``env`` is added to a minimal environment (PATH, HOME, LC_ALL=C). ``secrets`` maps environment names to values that are handed over without
-    ever being in argv, a log, the journal or a rendered file.
+    ever being in argv, a log, the journal or a rendered file. ``lasting``: what the program leaves running in the background goes on when it ends,
+    until its allocation is released; otherwise it ends with the program.
     """
 
     argv: tuple[str, ...]
@@ -60,6 +61,7 @@ class Command:
     secrets: Mapping[str, str] = field(default_factory=dict)
     fetch: tuple[str, ...] = ()
     cpus: tuple[int, ...] = ()
+    lasting: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,4 +299,13 @@ class Runner(Protocol):
 
     def remove(self, site: Site, leftover: Leftover) -> None:
         """Remove one leftover; never anything benchspec did not create."""
+        ...
+
+
+@runtime_checkable
+class StepRunner(Protocol):
+    """A runner that carries out lifecycle steps: its allocations honour :attr:`Command.lasting`."""
+
+    def unsupported_step(self, step: Step, site: Site) -> Sequence[Problem]:
+        """Why this step cannot be carried out here; asked for every step of the plan's targets before anything is created. Pure."""
         ...

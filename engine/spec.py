@@ -164,7 +164,8 @@ class Price:
 class Step:
     """One lifecycle step: exactly one of ``run`` (argv), ``script`` (file shipped with the spec), ``manifest``, ``chart`` or ``wait``.
 
-    ``capture`` maps output names to how they are read; later steps use them as ``${output:STEP.NAME}``. Times in s.
+    ``capture`` maps output names to how they are read; later steps use them as ``${output:STEP.NAME}``. ``env`` is the environment of ``run``
+    and ``script``, beside PATH, HOME and LC_ALL=C; its values may hold secret references. Times in s.
     """
 
     name: str
@@ -176,6 +177,7 @@ class Step:
     retries: int = 0
     retry_delay_s: float = 1.0
     timeout_s: float = 300.0
+    env: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

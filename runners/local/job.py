@@ -111,7 +111,8 @@ class LocalJob:
             self._child.wait()
         if watched and self._born is not None:
             self._duration_s = time.monotonic() - self._born
-        self._end_stragglers()
+        if not self.record.lasting:
+            self._end_stragglers()
         self._ended = True
 
     def _end_stragglers(self) -> None:
@@ -162,8 +163,9 @@ def start(directory: Path, command: Command, workdir: Path, allocation: str, cpu
     if cpus and not launch.available(cpus):
         raise launch.unavailable(cpus)
     what = Record(
-        argv=command.argv, workdir=workdir, fetch=command.fetch, allocation=allocation, boot_id=record.boot_id(), started_at=time.time()
-    )
+        argv=command.argv, workdir=workdir, fetch=command.fetch, allocation=allocation, boot_id=record.boot_id(), started_at=time.time(),
+        lasting=command.lasting,
+    )  # fmt: skip
     with storing(directory):
         directory.mkdir(mode=0o700, exist_ok=True)  # if it exists, its controller died before the program ran, or is about to run it
         what.write(directory)

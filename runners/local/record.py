@@ -32,7 +32,7 @@ _PID_WRITTEN_WITHIN_S = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What the file ``job`` holds. ``started_at`` in Unix s."""
+    """What the file ``job`` holds. ``started_at`` in Unix s; ``lasting`` as in :class:`benchspec.engine.ports.Command`."""
 
     argv: tuple[str, ...]
     workdir: Path
@@ -40,13 +40,14 @@ class Record:
     allocation: str
     boot_id: str
     started_at: float
+    lasting: bool = False
 
     def write(self, directory: Path) -> None:
         """Write it whole or not at all, for this user alone."""
         new = directory / f"job.{os.getpid()}"
         content = {
             "argv": self.argv, "workdir": str(self.workdir), "fetch": self.fetch,
-            "allocation": self.allocation, "boot_id": self.boot_id, "started_at": self.started_at,
+            "allocation": self.allocation, "boot_id": self.boot_id, "started_at": self.started_at, "lasting": self.lasting,
         }  # fmt: skip
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with open(descriptor, "w", encoding="utf-8") as file:
@@ -65,6 +66,7 @@ class Record:
                 allocation=cast(str, found["allocation"]),
                 boot_id=cast(str, found["boot_id"]),
                 started_at=cast(float, found["started_at"]),
+                lasting=found.get("lasting") is True,
             )
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise RunFailed(f"holds no readable record of a job ({error})", where=str(directory)) from error

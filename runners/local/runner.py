@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ...engine.ports import Commands, Leftover, Problem, RenderedFile, Surroundings
 from ...engine.results import Finding
-from ...engine.spec import Experiment, Placement, Site, TrafficPath
+from ...engine.spec import Experiment, Placement, Role, Site, Step, TrafficPath
 from . import doctor, launch, leftovers, render
 from .session import LocalSession
 from .state import places
@@ -35,6 +35,16 @@ class LocalRunner:
             ))  # fmt: skip
         pinned = {place.cpus for place in experiment.roles if place.cpus and place.site == site.name}
         return [*problems, *(launch.cpu_problem(cpus) for cpus in sorted(pinned) if not launch.available(cpus))]
+
+    def unsupported_step(self, step: Step, site: Site) -> Sequence[Problem]:
+        """Why this lifecycle step cannot be carried out here: Kubernetes objects, and nodes that this one host has not got."""
+        if step.action in ("manifest", "chart") or "condition" in step.arguments:
+            what = "wait: condition" if step.action == "wait" else step.action
+            remedy = "use run or script, or put the target on a runner of kind kubernetes"
+            return [Problem(message=f"step {step.name}: found {what}, expected run, script or another wait: there is no cluster", remedy=remedy)]
+        if step.on == Role.CONTROL_PLANE:
+            return [Problem(message=f"step {step.name}: found on: {step.on}, but this host has no control plane", remedy="use on: controller")]
+        return []
 
     def check(self, site: Site) -> Sequence[Finding]:
         """Doctor: shell, kernel, rights, disk space, CPUs."""
