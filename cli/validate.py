@@ -23,7 +23,8 @@ def command(specs: tuple[Path, ...], overrides: tuple[str, ...], format_: str, q
     Problems are printed to stdout as `file:line:col [code] $.path: what was found, what was expected`. Exit code 2 if there is an error;
     warnings alone leave it 0. `benchspec explain BS101` explains a code.
     """
-    from ..engine.diagnostics import Severity, render
+    from ..engine.diagnostic_formats import render
+    from ..engine.diagnostics import Severity
     from ..engine.load import check_spec
 
     found = [diagnostic for path in specs for diagnostic in check_spec(path, overrides=overrides)]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import quote
 
 from .diagnostics import Diagnostic, Severity
+from .rules.catalogue import RULES
 from .spec import Json
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -61,8 +62,6 @@ def _property(text: str) -> str:
 
 def render_sarif(diagnostics: Sequence[Diagnostic]) -> str:
     """One SARIF run; every code used is described by its entry of the catalogue."""
-    from .rules.catalogue import RULES
-
     codes = sorted({diagnostic.code for diagnostic in diagnostics})
     described: list[Json] = [
         {"id": code, "shortDescription": {"text": RULES[code].title}, "fullDescription": {"text": RULES[code].explanation}} for code in codes
@@ -84,3 +83,8 @@ def _result(diagnostic: Diagnostic) -> Json:
 
 FORMATS: dict[str, Callable[[Sequence[Diagnostic]], str]] = {"text": render_text, "json": render_json, "github": render_github, "sarif": render_sarif}
 """Every format by the name ``--format`` takes."""
+
+
+def render(diagnostics: Sequence[Diagnostic], format_: str = "text") -> str:
+    """``diagnostics`` in one of :data:`FORMATS`; text and github are empty when there are none."""
+    return FORMATS[format_](diagnostics)

@@ -75,7 +75,7 @@ class Diagnostic:
 
     def __str__(self) -> str:
         suffix = "" if self.severity is Severity.ERROR else f" ({self.severity})"
-        head = f"{self.file}:{self.line}:{self.column} [{self.code}] {self.path}: {self.message}{suffix}"
+        head = f"{escape(self.file, LONGEST_PATH)}:{self.line}:{self.column} [{self.code}] {self.path}: {self.message}{suffix}"
         return f"{head}\n  | {self.excerpt}\n  | {' ' * self.caret}^" if self.excerpt else head
 
 
@@ -85,13 +85,6 @@ class InvalidSpec(SpecError):
     def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)
         super().__init__("\n".join(str(diagnostic) for diagnostic in self.diagnostics))
-
-
-def render(diagnostics: Sequence[Diagnostic], format_: str = "text") -> str:
-    """``diagnostics`` as ``text``, ``json``, ``github`` (workflow commands) or ``sarif``; text and github are empty when there are none."""
-    from .diagnostic_formats import FORMATS
-
-    return FORMATS[format_](diagnostics)
 
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

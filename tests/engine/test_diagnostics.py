@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchspec.engine.diagnostic_formats import render
 from benchspec.engine.diagnostics import (
     At,
     Diagnostic,
@@ -21,7 +22,6 @@ from benchspec.engine.diagnostics import (
     in_order,
     path_text,
     quote,
-    render,
 )
 from benchspec.engine.load import check_spec
 from benchspec.engine.rules import RULES
@@ -43,6 +43,10 @@ def test_text_is_one_line_with_the_excerpt_and_a_caret_below() -> None:
     assert str(diagnostic("BS207", found="x", expected="", hint="", excerpt="")) == "dir/a,b:c.yaml:3:5 [BS207] $.a: found x (warning)"
     assert render([]) == ""
     assert str(InvalidSpec([diagnostic(found="x", excerpt="")])).startswith("dir/a,b:c.yaml:3:5 [BS101]")
+
+
+def test_a_file_may_be_called_anything_and_still_takes_one_line() -> None:
+    assert str(diagnostic(file="a\x1b[31m\n[BS101].yaml", found="x", excerpt="")).startswith("a\\x1b[31m\\n[BS101].yaml:3:5 [BS101] $.a: found x")
 
 
 def test_github_commands_are_escaped() -> None:
