@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from .errors import RunFailed, Unsupported
-from .spec import SecretKind, SecretReference
+from .spec import Json, SecretKind, SecretReference
 
 REFERENCE = re.compile(r"\$\{secret:(?P<kind>[a-z]+):(?P<name>[^}]+)\}")
 MINIMUM_LENGTH = 4
@@ -57,9 +57,34 @@ def split_environment(env: Mapping[str, str]) -> tuple[dict[str, str], dict[str,
     return plain, secret
 
 
+def resolve_all(value: Json) -> frozenset[str]:
+    """The secrets that a workload's parameters refer to, anywhere in ``value``.
+
+    Raises:
+        RunFailed: one of them is not there, or stands within a longer text, where nothing would put its value.
+        Unsupported: one is kept where this program cannot read it.
+    """
+    if isinstance(value, str):
+        return _resolve_text(value)
+    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    return frozenset[str]().union(*map(resolve_all, items))
+
+
+def _resolve_text(text: str) -> frozenset[str]:
+    reference = parse_reference(text)
+    if reference is not None:
+        return frozenset({resolve(reference)})
+    if (found := REFERENCE.search(text)) is not None:
+        raise RunFailed(
+            f"found {found[0]} within a longer text, expected it to be the whole value",
+            remedy="put the whole value into the secret",
+        )
+    return frozenset()
+
+
 def redact(data: bytes, values: Iterable[str]) -> bytes:
     """``data`` with every occurrence of a secret value replaced."""
-    for value in values:
+    for value in sorted(values, key=len, reverse=True):  # one may be the beginning of another, whose rest would stay
         if len(value) >= MINIMUM_LENGTH:
             data = data.replace(value.encode(), b"[redacted]")
     return data

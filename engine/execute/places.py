@@ -7,9 +7,9 @@ import dataclasses
 import time
 from collections.abc import Mapping
 
-from ..errors import BenchspecError
+from ..errors import BenchspecError, RunFailed
 from ..ports import Allocation, Command, Commands, Job, Sampler, Session, Surroundings, Workload
-from ..secrets import split_environment
+from ..secrets import REFERENCE, split_environment
 from ..spec import Experiment, Role
 
 
@@ -48,6 +48,7 @@ class Place:
             BenchspecError: a server does not come up, a file cannot be placed, a secret is missing.
         """
         commands = workload.commands(self.experiment, self.surroundings())
+        _refuse_secrets(commands)
         for file in commands.files:
             self._of(file.role).put(file.role, file.name, file.data)
         for number, server in enumerate(commands.servers):
@@ -84,3 +85,11 @@ class Place:
         """Release while another error is on its way; what cannot be released now is found by `benchspec clean`."""
         with contextlib.suppress(BenchspecError):
             self.release()
+
+
+def _refuse_secrets(commands: Commands) -> None:
+    """A reference is replaced in the environment only; elsewhere its bare text would be what is measured with."""
+    told = [argument for command in (*commands.clients, *(s.command for s in commands.servers)) for argument in command.argv]
+    for text in (*told, *(file.data.decode("utf-8", "replace") for file in commands.files)):
+        if (found := REFERENCE.search(text)) is not None:
+            raise RunFailed(f"found {found[0]} in an argument or a file, where a secret would be seen", remedy="let the program read it from `env`")

@@ -14,6 +14,7 @@ from ..plan import Plan, arrange_session
 from ..ports import Problem, Runner, Session, Workload
 from ..results import Finding, FindingLevel, Trial, TrialKind, TrialStatus
 from ..rundir import RunDirectory
+from ..secrets import resolve_all
 from ..spec import Experiment, Order, Spec
 from .events import Event, Observer
 from .history import EXTENDED, History
@@ -97,9 +98,10 @@ class Run:
         Raises:
             DriftError: a claim is contradicted.
             Interrupted: a signal came; what was created is removed.
-            GateFailed, RunFailed: it ended, but some experiment has no valid trial.
+            GateFailed, RunFailed: it ended, but some experiment has no valid trial. RunFailed also for a secret that is not there, before anything.
             StorageError: the run directory cannot take more. What the last trial measured stays on its site until `resume` or `clean`.
         """
+        self._secrets = {e.id: resolve_all(e.parameters) for e in self._plan.experiments}
         with Journal(self._directory.journal_path) as journal, Interrupts() as interrupts:
             self._journal, self._interrupts = journal, interrupts
             self._history = History(journal.records, self._directory.run_id)
@@ -196,7 +198,7 @@ class Run:
 
     def _recover(self) -> None:
         """After a controller died: first keep what its jobs measured, then end and remove the rest."""
-        if not self._history.started:
+        if not self._history.started and not self._directory.has_raw():
             return
         self._recover_trials()
         sites = frozenset(self._sessions)
@@ -227,7 +229,7 @@ class Run:
         if len(jobs) < len(intent.jobs):
             self._journal.append(LOST, {"sequence": slot.sequence, "jobs": list(intent.jobs)})
             return None
-        return self._bench.reattach(intent, jobs, experiment, workload)
+        return self._bench.reattach(intent, jobs, experiment, workload, secrets=self._secrets[experiment.id])
 
     def _carry_out(self, round_: Round) -> None:
         """One allocation: its missing trials, and replacements for invalid ones."""

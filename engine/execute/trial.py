@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -87,11 +87,10 @@ class TrialBench:
         try:
             outcome = self._run(intent, place, commands, started)
         except Interrupted:
-            self._give_up(slot, started)
+            _discard(started)
             raise
         trial = self.record(intent, outcome, place.experiment, workload, secrets=place.secrets)
-        for job in started:
-            job.discard()
+        _discard(started)
         return trial
 
     def _run(self, intent: Intent, place: Place, commands: Commands, started: list[Job]) -> Outcome:
@@ -109,18 +108,21 @@ class TrialBench:
             raise
         except RunFailed as caught:  # a lost job, a timeout, a missing program: the trial failed, the run goes on
             error = caught
+        except Interrupted:
+            self._give_up(intent.slot)
+            raise
         finally:
             samples = {role.value: sampler.stop() for role, sampler in samplers.items()}
             _cancel(started)
         return _outcome(started, samples=samples, error=error, began=began)
 
-    def _give_up(self, slot: Slot, started: Sequence[Job]) -> None:
-        """An interrupted trial: its cancelled jobs must never be mistaken for a measurement."""
+    def _give_up(self, slot: Slot) -> None:
+        """Before its jobs are cancelled: a program may end well on SIGTERM, and should this controller die now, none must take that for a result."""
         self._journal.append(LOST, {"sequence": slot.sequence, "reason": "interrupted"})
-        for job in started:
-            job.discard()
 
-    def reattach(self, intent: Intent, jobs: Sequence[Job], experiment: Experiment, workload: Workload) -> Trial | None:
+    def reattach(
+        self, intent: Intent, jobs: Sequence[Job], experiment: Experiment, workload: Workload, *, secrets: Collection[str]
+    ) -> Trial | None:
         """Wait for jobs that an earlier controller started, and record them; None when they ended without a trace."""
         began = time.time()
         error: BenchspecError | None = None
@@ -131,17 +133,19 @@ class TrialBench:
         except JobTimeout as caught:
             error = caught
         except RunFailed:
-            self._give_up(intent.slot, jobs)
+            self._give_up(intent.slot)
             return None
+        except Interrupted:
+            self._give_up(intent.slot)
+            raise
         finally:
             _cancel(jobs)
         outcome = _outcome(jobs, samples={}, error=error, began=began, reattached=True)
-        trial = self.record(intent, outcome, experiment, workload, secrets=())
-        for job in jobs:
-            job.discard()
+        trial = self.record(intent, _within(outcome, intent.deadlines_s), experiment, workload, secrets=secrets)
+        _discard(jobs)
         return trial
 
-    def record(self, intent: Intent, outcome: Outcome, experiment: Experiment, workload: Workload, *, secrets: Sequence[str] | set[str]) -> Trial:
+    def record(self, intent: Intent, outcome: Outcome, experiment: Experiment, workload: Workload, *, secrets: Collection[str]) -> Trial:
         """Store the raw bytes, then judge them, then journal the trial."""
         clean = tuple(_redacted(completed, secrets) for completed in outcome.completed)
         files = _raw_files(clean, outcome, intent)
@@ -201,6 +205,19 @@ def _cancel(jobs: Sequence[Job]) -> None:
             job.cancel()
 
 
+def _discard(jobs: Sequence[Job]) -> None:
+    for job in jobs:
+        job.discard()
+
+
+def _within(outcome: Outcome, deadlines_s: Sequence[float]) -> Outcome:
+    """A job that ran past its deadline was killed there by the controller before, whatever its exit code says."""
+    late = [one for one, deadline_s in zip(outcome.completed, deadlines_s, strict=False) if one.duration_s >= deadline_s]
+    if outcome.error is not None or not late:
+        return outcome
+    return dataclasses.replace(outcome, error=f"{late[0].argv[0]} took {late[0].duration_s:.1f} s, longer than it may", error_kind="timeout")
+
+
 def _outcome(
     jobs: Sequence[Job], *, samples: Mapping[str, Sequence[Sample]], error: BenchspecError | None, began: float, reattached: bool = False
 ) -> Outcome:
@@ -234,7 +251,7 @@ def _worst_exit(completed: Sequence[Completed]) -> int | None:
     return max(codes, key=abs) if codes else None
 
 
-def _redacted(completed: Completed, secrets: Sequence[str] | set[str]) -> Completed:
+def _redacted(completed: Completed, secrets: Collection[str]) -> Completed:
     if not secrets:
         return completed
     return dataclasses.replace(
@@ -251,7 +268,7 @@ def _raw_files(completed: Sequence[Completed], outcome: Outcome, intent: Intent)
     clients = []
     for number, one in enumerate(completed):
         files |= {f"{number}-stdout": one.stdout, f"{number}-stderr": one.stderr}
-        files |= {f"{number}-file-{name}": data for name, data in one.files.items()}
+        files |= {_file_name(number, name): data for name, data in one.files.items()}
         clients.append(
             {
                 "argv": list(one.argv),
@@ -276,6 +293,11 @@ def _raw_files(completed: Sequence[Completed], outcome: Outcome, intent: Intent)
     return files
 
 
+def _file_name(number: int, name: str) -> str:
+    """One raw file per fetched file: the directories of its name are joined to it by commas, which no name to fetch has."""
+    return f"{number}-file-{name.replace('/', ',')}"
+
+
 def _compact(value: object) -> bytes:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
 
@@ -294,7 +316,7 @@ def _restore(files: Mapping[str, bytes]) -> tuple[Intent, Outcome] | None:
             stderr=files[f"{n}-stderr"],
             started_at=client["started_at"],
             duration_s=client["duration_s"],
-            files={name: files[f"{n}-file-{name}"] for name in client["files"]},
+            files={name: files[_file_name(n, name)] for name in client["files"]},
         )
         for n, client in enumerate(told["clients"])
     )

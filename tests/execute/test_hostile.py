@@ -1,0 +1,116 @@
+"""Programs and users that do their worst: no secret is kept, nothing cut short passes for a measurement, nothing measured is lost."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchspec.engine.errors import RunFailed
+from benchspec.engine.rundir import RunDirectory
+from tests.execute.bench import count, execute, finished, make_run, records, spec_document, start_cli
+
+ONE = {"sessions": 1, "trials": 1, "warmups": 0}
+
+
+def single(counter: Path, script: str, **changes: Any) -> dict[str, Any]:
+    """A spec of one target whose one trial runs ``script``."""
+    document = spec_document(counter, script=script, method=ONE, **changes)
+    document["targets"].pop("b")
+    document.pop("compare")
+    return document
+
+
+def start_one(directory: RunDirectory, counter: Path) -> subprocess.Popen[str]:
+    """A controller whose first trial has begun."""
+    controller = start_cli("resume", str(directory.path), "--yes", "--quiet", stderr=subprocess.DEVNULL)
+    while count(counter) < 1:
+        time.sleep(0.01)
+    return controller
+
+
+def test_what_a_job_printed_is_redacted_also_when_another_controller_collects_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHORT_TOKEN", "canary-4711")
+    monkeypatch.setenv("LONG_TOKEN", "canary-4711-and-more")
+    script = 'echo "$SHORT and $LONG"; printf x >> "$COUNTER"; sleep 2; echo "rate: 1"'
+    document = single(tmp_path / "counter", script)
+    document["workloads"]["count"]["with"]["env"] |= {"SHORT": "${secret:env:SHORT_TOKEN}", "LONG": "${secret:env:LONG_TOKEN}"}
+    directory = make_run(tmp_path, document)
+    controller = start_one(directory, tmp_path / "counter")
+    controller.kill()
+    controller.wait()
+    (trial,) = execute(directory.path)
+    assert trial.reattached
+    stdout = (directory.path / "raw" / "000001" / "0-stdout").read_bytes()
+    assert stdout == b"[redacted] and [redacted]\nrate: 1\n"
+
+
+@pytest.mark.parametrize("value", ["${secret:env:NO_SUCH_TOKEN}", "Bearer ${secret:env:PATH}"])
+def test_a_secret_that_cannot_be_had_stops_the_run_before_anything_is_measured(tmp_path: Path, value: str) -> None:
+    document = single(tmp_path / "counter", "printf x >> $COUNTER; echo rate: 1")
+    document["workloads"]["count"]["with"]["env"]["TOKEN"] = value
+    directory = make_run(tmp_path, document)
+    with pytest.raises(RunFailed, match=r"\$\{secret:env|NO_SUCH_TOKEN"):
+        execute(directory.path)
+    assert not directory.journal_path.exists()
+    assert count(tmp_path / "counter") == 0
+
+
+def test_what_a_program_says_when_it_is_stopped_is_never_a_measurement(tmp_path: Path) -> None:
+    """Like fio, which prints what it has and ends well on SIGTERM. The controller is killed while it waits for that."""
+    counter = tmp_path / "counter"
+    script = (
+        """trap 'sleep 1; echo "rate: 99"; exit 0' TERM; printf x >> "$COUNTER"; while test ! -e "$COUNTER.go"; do sleep 0.05; done; echo rate: 1"""
+    )
+    directory = make_run(tmp_path, single(counter, script))
+    controller = start_one(directory, counter)
+    controller.send_signal(signal.SIGINT)
+    time.sleep(0.4)
+    controller.kill()
+    controller.wait()
+    (tmp_path / "counter.go").touch()
+    time.sleep(1.2)
+    (trial,) = execute(directory.path)
+    assert [m.value for m in trial.measurements if m.metric == "rate"] == [1.0]
+    assert any(r.type == "trial.lost" for r in records(directory.path))
+
+
+def test_a_job_that_outlived_its_deadline_without_a_controller_timed_out(tmp_path: Path) -> None:
+    counter = tmp_path / "counter"
+    document = single(counter, 'printf x >> "$COUNTER"; sleep 2; echo rate: 1')
+    document["workloads"]["count"]["with"]["timeout"] = "1 s"
+    directory = make_run(tmp_path, document)
+    controller = start_one(directory, counter)
+    controller.kill()
+    controller.wait()
+    time.sleep(2.2)
+    with pytest.raises(RunFailed, match="longer than it may"):
+        execute(directory.path)
+    assert [t.error_kind for t in finished(directory.path)] == ["timeout"]
+
+
+@pytest.mark.parametrize("key", ["run", "files"])
+def test_a_secret_outside_the_environment_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("TEST_TOKEN", "canary-4711")
+    document = single(tmp_path / "counter", "echo rate: 1")
+    document["workloads"]["count"]["with"] |= (
+        {"run": ["echo", "rate: 1", "${secret:env:TEST_TOKEN}"]} if key == "run" else {"files": {"token": "${secret:env:TEST_TOKEN}"}}
+    )
+    with pytest.raises(RunFailed, match="where a secret would be seen"):
+        execute(make_run(tmp_path, document).path)
+
+
+def test_a_file_fetched_from_a_folder_is_kept(tmp_path: Path) -> None:
+    document = single(tmp_path / "counter", "mkdir -p out/deep; echo rate: 3 > out/deep/result")
+    document["workloads"]["count"]["with"]["extract"]["rate"]["from"] = "out/deep/result"
+    directory = make_run(tmp_path, document)
+    (trial,) = execute(directory.path)
+    assert trial.measurements[0].value == 3.0
+    assert (directory.path / "raw" / "000001" / "0-file-out,deep,result").read_bytes() == b"rate: 3\n"
+    directory.journal_path.unlink()
+    (again,) = execute(directory.path)
+    assert again.measurements == trial.measurements
