@@ -14,7 +14,8 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -62,11 +63,20 @@ def _write_files(directory: Path, files: Mapping[str, bytes]) -> None:
             stream.flush()
             if data:  # an empty file is no more than its name, which the directory keeps
                 unsynced.append(stream.fileno())
-        unsynced.append(os.open(directory, os.O_RDONLY | os.O_DIRECTORY))
-        stack.callback(os.close, unsynced[-1])
-        with ThreadPoolExecutor(min(_MOST_AT_ONCE, len(unsynced))) as pool:
-            for done in [pool.submit(os.fsync, descriptor) for descriptor in unsynced]:
-                done.result()
+        names = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        stack.callback(os.close, names)
+        synced = [_syncers().submit(os.fsync, descriptor) for descriptor in unsynced]
+        try:
+            os.fsync(names)
+        finally:
+            wait(synced)  # before anything is closed
+        for one in synced:
+            one.result()
+
+
+@cache
+def _syncers() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_MOST_AT_ONCE, thread_name_prefix="sync")
 
 
 def write_durably(path: Path, data: bytes) -> None:
@@ -172,10 +182,6 @@ class RunDirectory:
     def raw_directory(self, sequence: int) -> Path:
         """Where trial ``sequence`` keeps its raw files."""
         return self.path / RAW / f"{sequence:06d}"
-
-    def has_raw(self) -> bool:
-        """Whether any trial left raw files, whatever the journal says."""
-        return any((self.path / RAW).iterdir())
 
     def store_raw(self, sequence: int, files: Mapping[str, bytes]) -> tuple[RawFile, ...]:
         """Write a trial's raw files durably, all or none, and return their sizes and sums. What an earlier attempt left half-written goes.
