@@ -6,6 +6,7 @@ Formats: proc(5); /proc/stat counts in ticks since boot (``guest`` is contained 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from .ports import Sample
 _CPU_FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 _BUSY = ("user", "nice", "system", "irq", "softirq")
 _KIB = 1024.0
+_MEMINFO_LINE = re.compile(r"^(\S+):[ \t]+(\d+) kB$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,9 +43,7 @@ def parse_stat(text: str) -> Mapping[int | None, Mapping[str, float]]:
 
 def parse_meminfo(text: str) -> Mapping[str, float]:
     """Sizes in B by name, from /proc/meminfo."""
-    rows = (line.partition(":") for line in text.splitlines())
-    fields = ((name, rest.split()) for name, _, rest in rows)
-    return {name: float(rest[0]) * _KIB for name, rest in fields if len(rest) == 2 and rest[1] == "kB"}
+    return {name: float(size) * _KIB for name, size in _MEMINFO_LINE.findall(text)}
 
 
 def parse_loadavg(text: str) -> float | None:

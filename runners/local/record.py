@@ -16,6 +16,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import cast
 
@@ -72,6 +73,7 @@ class Record:
             raise RunFailed(f"holds no readable record of a job ({error})", where=str(directory)) from error
 
 
+@cache
 def boot_id() -> str:
     """Which start of this host it is; a pid means nothing across two."""
     return _BOOT_ID.read_text().strip()
