@@ -183,6 +183,10 @@ class RunDirectory:
         """Where trial ``sequence`` keeps its raw files."""
         return self.path / RAW / f"{sequence:06d}"
 
+    def has_raw(self) -> bool:
+        """Whether any trial left raw files, whatever the journal says."""
+        return any((self.path / RAW).iterdir())
+
     def store_raw(self, sequence: int, files: Mapping[str, bytes]) -> tuple[RawFile, ...]:
         """Write a trial's raw files durably, all or none, and return their sizes and sums. What an earlier attempt left half-written goes.
 
