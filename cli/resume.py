@@ -25,12 +25,12 @@ def command(run: Path, yes: bool, allow_drift: bool, install_tools: bool, json_l
     from ..engine.execute.run import Options, find_problems
     from ..engine.load import build_spec
     from ..engine.readback import read_plan
-    from ..engine.rundir import RunDirectory
+    from ..engine.rundir import SCRIPTS, RunDirectory
     from .execution import carry_out, catalogue, refuse_problems
-    from .run import confirm, own_commands
+    from .run import confirm, own_commands, own_steps
 
     directory = RunDirectory.open(run)
     spec, plan = build_spec(directory.resolved()), read_plan(directory)
     refuse_problems(find_problems(plan, spec, catalogue()))
-    confirm(list(own_commands(plan)), yes=yes)
+    confirm([*own_commands(plan), *own_steps(spec, plan, directory.path / SCRIPTS)], yes=yes)
     carry_out(directory, spec, plan, Options(allow_drift=allow_drift, install_tools=install_tools), json_lines=json_lines, quiet=quiet)

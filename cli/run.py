@@ -18,7 +18,7 @@ from .options import DIRECTORY, SPEC_FILE, load_and_plan, overrides_option, plan
 if TYPE_CHECKING:
     from ..engine.plan import Plan
     from ..engine.rundir import RunDirectory
-    from ..engine.spec import LoadedSpec, Spec, Step
+    from ..engine.spec import LoadedSpec, Spec
 
 
 @click.command("run", short_help=VERBS["run"])
@@ -49,17 +49,12 @@ def command(
     Whatever the spec itself would execute (command workloads, lifecycle steps) is shown first. A run that is cut short goes on with
     `benchspec resume`. The last line printed is the path of the page.
     """
-    from ..engine.errors import Unsupported
     from ..engine.execute.run import Options, find_problems
     from .execution import carry_out, catalogue, refuse_problems
 
     loaded, plan = load_and_plan(spec, overrides, seed, only, max_experiments)
     refuse_problems(find_problems(plan, loaded.spec, catalogue()))
-    if any(True for _ in lifecycle_steps(loaded.spec)):
-        raise Unsupported(
-            "lifecycle steps are not carried out by this version", where=str(spec), remedy="prepare the target by hand and leave the steps out"
-        )
-    confirm(list(own_commands(plan)), yes=yes)
+    confirm([*own_commands(plan), *own_steps(loaded.spec, plan, loaded.path.parent)], yes=yes)
     directory = create_directory(loaded, plan, out)
     carry_out(directory, loaded.spec, plan, Options(allow_drift=allow_drift, install_tools=install_tools), json_lines=json_lines, quiet=quiet)
 
@@ -87,7 +82,10 @@ def create_directory(loaded: LoadedSpec, plan: Plan, out: Path | None) -> RunDir
         "python": sys.version.split()[0],
     }
     path = out or Path("runs") / f"{loaded.spec.name}-{stamp}"
-    return RunDirectory.create(path, manifest=manifest, spec=loaded.source, resolved=resolved, plan=planned, template=read_template(loaded))
+    template, scripts = read_template(loaded), read_scripts(loaded)
+    return RunDirectory.create(
+        path, manifest=manifest, spec=loaded.source, resolved=resolved, plan=planned, template=template, scripts=scripts
+    )
 
 
 def read_template(loaded: LoadedSpec) -> bytes | None:
@@ -115,11 +113,29 @@ def own_commands(plan: Plan) -> Iterator[str]:
                 yield line
 
 
-def lifecycle_steps(spec: Spec) -> Iterator[Step]:
-    """Every lifecycle step of the spec's targets and components."""
-    for target in spec.targets:
-        for lifecycle in (target.lifecycle, *(component.lifecycle for component in target.components)):
-            yield from (*lifecycle.bootstrap, *lifecycle.ready, *lifecycle.destroy)
+def own_steps(spec: Spec, plan: Plan, scripts: Path) -> Iterator[str]:
+    """Every lifecycle step of the plan's targets, for reading; script files are those below ``scripts``."""
+    from ..engine.execute.step_places import all_steps, describe_step
+
+    for target in dict.fromkeys(experiment.target for experiment in plan.experiments):
+        for own in all_steps(spec.target(target)):
+            yield describe_step(own, str(scripts.resolve()))
+
+
+def read_scripts(loaded: LoadedSpec) -> dict[str, bytes]:
+    """The script files of all lifecycle steps by their path beside the spec. Raises SpecError when one cannot be read."""
+    from ..engine.errors import SpecError
+    from ..engine.execute.step_places import all_steps
+
+    steps = [own.step for target in loaded.spec.targets for own in all_steps(target)]
+    scripts = {}
+    for name in dict.fromkeys(str(step.arguments["file"]) for step in steps if step.action == "script"):
+        path = loaded.path.parent / name
+        try:
+            scripts[name] = path.read_bytes()
+        except OSError as error:
+            raise SpecError(f"a step's script cannot be read: {error.strerror}", where=str(path), remedy="put the file beside the spec") from error
+    return scripts
 
 
 def confirm(lines: list[str], *, yes: bool) -> None:

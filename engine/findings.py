@@ -160,6 +160,11 @@ CODES: Mapping[str, FindingCode] = {
         "left over after the clean-up",
         "When the run ended something of it was still on a site. It has been removed. Nothing measured is affected; please report what it was.",
     ),
+    "F603": _code(
+        "a target was not destroyed as its spec says",
+        "A destroy step of a target's lifecycle failed or could not be carried out, or what its steps left running did not end. Results "
+        "are not affected. Something of the target may still be there: `benchspec clean` carries out again what failed.",
+    ),
     "F610": _code(
         "the host cannot run programs for benchspec",
         "The local runner needs /bin/sh, a mounted /proc and pidfd_open (Linux 5.3 or later). The finding says which is missing.",

@@ -10,7 +10,7 @@ from .codec import decode
 from .journal import Record, read_records
 from .load import build_spec
 from .plan import Plan
-from .results import ClaimCheck, FactSet, Finding, RunData, Trial
+from .results import ClaimCheck, FactSet, Finding, RawFile, RunData, Trial
 from .rundir import RunDirectory
 
 T = TypeVar("T")
@@ -32,9 +32,8 @@ def read_run(path: Path, *, verify: bool = True) -> RunData:
     records, _ = read_records(directory.journal_path)
     trials = {trial.sequence: trial for trial in (decode(Trial, r.data) for r in records if r.type == "trial.finished")}
     if verify:
-        for trial in trials.values():
-            for file in trial.raw:
-                directory.verify_raw(file)
+        for file in (*(file for trial in trials.values() for file in trial.raw), *_printed_by_steps(records)):
+            directory.verify_raw(file)
     document = directory.resolved()
     return RunData(
         run_id=directory.run_id,
@@ -50,6 +49,11 @@ def read_run(path: Path, *, verify: bool = True) -> RunData:
         complete=any(r.type == "run.finished" for r in records),
         resumed=sum(r.type == "run.resumed" for r in records),
     )
+
+
+def _printed_by_steps(records: list[Record]) -> tuple[RawFile, ...]:
+    """The raw files of lifecycle steps."""
+    return tuple(decode(RawFile, file) for r in records if r.type == "step.finished" for file in r.data.get("raw", ()))
 
 
 def _distinct(records: list[Record], type_: str, cls: type[T], key: Callable[[T], object]) -> tuple[T, ...]:

@@ -2,8 +2,9 @@
 
 manifest.json   what this run is (format, versions, seed, overrides)      resolved.json  the spec after variables and --set
 spec.yaml       the spec's own bytes                                       plan.json      experiments and order
-page.md.j2      the spec's page template, if it names one
+page.md.j2      the spec's page template, if it names one                  scripts/       the script files of its lifecycle steps
 journal.ndjson  every record (engine/journal.py)                           raw/NNNNNN/    what trial NNNNNN printed, and trial.json about it
+raw-steps/      what each try of a lifecycle step printed
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from .results import RawFile
 
 FORMAT = "benchspec-run/v1"
 MANIFEST, SPEC, RESOLVED, PLAN, RAW = "manifest.json", "spec.yaml", "resolved.json", "plan.json", "raw"
-TEMPLATE = "page.md.j2"
+TEMPLATE, SCRIPTS, RAW_STEPS = "page.md.j2", "scripts", "raw-steps"
 _MOST_AT_ONCE = 8
 
 
@@ -118,8 +119,11 @@ class RunDirectory:
         resolved: Mapping[str, Any],
         plan: Mapping[str, Any],
         template: bytes | None = None,
+        scripts: Mapping[str, bytes] | None = None,
     ) -> RunDirectory:
         """Make the directory and its fixed files; the manifest comes last, so a directory with a manifest is whole.
+
+        ``scripts`` are those of lifecycle steps by their path beside the spec; the manifest gets their sums.
 
         Raises:
             UsageError: something is there already.
@@ -128,14 +132,18 @@ class RunDirectory:
         try:
             path.mkdir(parents=True)
             (path / RAW).mkdir()
+            for name in scripts or {}:
+                (path / SCRIPTS / name).parent.mkdir(parents=True, exist_ok=True)
         except FileExistsError as error:
             raise UsageError(
                 "the run directory exists already", where=str(path), remedy="name another with --out, or use `benchspec resume`"
             ) from error
         except OSError as error:
             raise _storage_error("create the run directory", path, error) from error
-        whole = {"format": FORMAT, **manifest}
-        own = {} if template is None else {TEMPLATE: template}
+        copied = {f"{SCRIPTS}/{name}": data for name, data in (scripts or {}).items()}
+        sums = {**manifest.get("sha256", {}), **{name: hashlib.sha256(data).hexdigest() for name, data in copied.items()}}
+        whole = {"format": FORMAT, **manifest, **({"sha256": sums} if sums else {})}
+        own = copied if template is None else {TEMPLATE: template, **copied}
         for name, data in {SPEC: spec, RESOLVED: to_json(resolved), PLAN: to_json(plan), **own, MANIFEST: to_json(whole)}.items():
             write_durably(path / name, data)
         return cls(path, whole)
@@ -179,6 +187,11 @@ class RunDirectory:
         path = self.path / TEMPLATE
         return path if path.is_file() else None
 
+    def script(self, name: str) -> bytes:
+        """The script ``name`` as it was when the run was made. Raises IntegrityError when it is gone or not what was written."""
+        path = self.path / SCRIPTS / name
+        return _verified(path, self.manifest.get("sha256", {}).get(f"{SCRIPTS}/{name}"))
+
     def raw_directory(self, sequence: int) -> Path:
         """Where trial ``sequence`` keeps its raw files."""
         return self.path / RAW / f"{sequence:06d}"
@@ -193,20 +206,15 @@ class RunDirectory:
         Raises:
             StorageError: full disk, missing rights.
         """
-        final = self.raw_directory(sequence)
-        temporary = final.with_name(f".{final.name}.tmp")
+        return _store(self.raw_directory(sequence), files)
+
+    def store_step(self, name: str, files: Mapping[str, bytes]) -> tuple[RawFile, ...]:
+        """Write what one try of a lifecycle step printed, as :meth:`store_raw` does. Raises StorageError."""
         try:
-            for stale in (temporary, final):
-                if stale.exists():
-                    shutil.rmtree(stale)
-            temporary.mkdir()
-            _write_files(temporary, files)
-            temporary.rename(final)
-            _fsync_directory(final.parent)
+            (self.path / RAW_STEPS).mkdir(exist_ok=True)
         except OSError as error:
-            shutil.rmtree(temporary, ignore_errors=True)
-            raise _storage_error("store raw output", final, error) from error
-        return tuple(_describe(f"{RAW}/{final.name}/{name}", data) for name, data in sorted(files.items()))
+            raise _storage_error("store raw output", self.path / RAW_STEPS, error) from error
+        return _store(self.path / RAW_STEPS / name, files)
 
     def load_raw(self, sequence: int) -> dict[str, bytes]:
         """Read a trial's raw files back; empty when there are none."""
@@ -233,18 +241,44 @@ class RunDirectory:
             )
 
 
+def _store(final: Path, files: Mapping[str, bytes]) -> tuple[RawFile, ...]:
+    """Write ``files`` into the directory ``final`` of a run, all or none."""
+    temporary = final.with_name(f".{final.name}.tmp")
+    try:
+        for stale in (temporary, final):
+            if stale.exists():
+                shutil.rmtree(stale)
+        temporary.mkdir()
+        _write_files(temporary, files)
+        temporary.rename(final)
+        _fsync_directory(final.parent)
+    except OSError as error:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise _storage_error("store raw output", final, error) from error
+    return tuple(_describe(f"{final.parent.name}/{final.name}/{name}", data) for name, data in sorted(files.items()))
+
+
 def _describe(path: str, data: bytes) -> RawFile:
     return RawFile(path=path, size=len(data), sha256=hashlib.sha256(data).hexdigest())
 
 
-def _read_json(path: Path, sha256: str | None = None) -> Mapping[str, Any]:
+def _verified(path: Path, sha256: str | None) -> bytes:
+    """The bytes of a fixed file. Raises IntegrityError when they are not those that were written."""
     try:
         data = path.read_bytes()
-        value = json.loads(data)
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise IntegrityError(f"cannot be read: {error}", where=str(path), remedy="restore it from a copy") from error
     if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
         raise IntegrityError("the file is not what was written (its sha256 differs)", where=str(path), remedy="restore it from a copy")
+    return data
+
+
+def _read_json(path: Path, sha256: str | None = None) -> Mapping[str, Any]:
+    data = _verified(path, sha256)
+    try:
+        value = json.loads(data)
+    except ValueError as error:
+        raise IntegrityError(f"cannot be read: {error}", where=str(path), remedy="restore it from a copy") from error
     if not isinstance(value, dict):
         raise IntegrityError("found no JSON object", where=str(path))
     return value

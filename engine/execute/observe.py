@@ -32,10 +32,10 @@ class Observatory:
             Event(kind=FINDING, message=f"[{finding.code}] {finding.message}", data={"code": finding.code, "level": finding.level.value})
         )
 
-    def observe(self, when: str) -> tuple[FactSet, ...]:
-        """Facts of every target on every site it uses."""
+    def observe(self, when: str, only: str | None = None) -> tuple[FactSet, ...]:
+        """Facts of every target (or of the one that is named) on every site it uses."""
         sets = []
-        for target in self._spec.targets:
+        for target in (t for t in self._spec.targets if only in (None, t.name)):
             for site in sorted({s.name for s in target.sites.values()} & self._sessions.keys()):
                 facts = FactSet(target=target.name, site=site, when=when, observed_at=time.time(), facts=tuple(self._sessions[site].facts()))
                 self._journal.append(FACTS, facts)

@@ -7,22 +7,24 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..errors import BenchspecError, GateFailed, RunFailed, StorageError, TransportLost, Unsupported
+from ..errors import BenchspecError, GateFailed, RunFailed, SpecError, StorageError, TransportLost, Unsupported
 from ..gates import describe
 from ..journal import Journal
 from ..plan import Plan, arrange_session
 from ..ports import Problem, Runner, Session, Workload
-from ..results import Finding, FindingLevel, Trial, TrialKind, TrialStatus
+from ..results import FactSet, Finding, FindingLevel, Trial, TrialKind, TrialStatus
 from ..rundir import RunDirectory
 from ..secrets import resolve_all
 from ..spec import Experiment, Order, Spec
 from .events import Event, Observer
 from .history import EXTENDED, History
 from .interrupts import Interrupts
+from .lifecycle import Stage
 from .observe import Observatory
 from .places import Place
 from .precision import sessions_wanted
 from .slots import Round, Slot, number_slots
+from .step_places import find_step_problems, step_sites
 from .trial import LOST, TrialBench
 
 RUN_STARTED, RUN_RESUMED, RUN_FINISHED, RUN_STOPPED = "run.started", "run.resumed", "run.finished", "run.stopped"
@@ -57,6 +59,7 @@ def find_problems(plan: Plan, spec: Spec, catalogue: Catalogue) -> tuple[Problem
             except Unsupported as error:
                 found = (Problem(message=error.message, remedy=error.remedy or "choose another runner"),)
             problems |= dict.fromkeys(found)
+    problems |= dict.fromkeys(find_step_problems(spec, dict.fromkeys(e.target for e in plan.experiments), catalogue.runner))
     return tuple(problems)
 
 
@@ -91,6 +94,7 @@ class Run:
         self._workloads = {e.tool: catalogue.workload(e.tool) for e in plan.experiments}
         self._sessions: dict[str, Session] = {}
         self._skipped: dict[str, str] = {}
+        self._up: dict[tuple[str, str], FactSet] = {}
 
     def execute(self) -> tuple[Trial, ...]:
         """Run, or go on running, until every planned trial is recorded.
@@ -105,6 +109,7 @@ class Run:
         with Journal(self._directory.journal_path) as journal, Interrupts() as interrupts:
             self._journal, self._interrupts = journal, interrupts
             self._history = History(journal.records, self._directory.run_id)
+            self._stage = Stage(self._directory, self._spec, self._sessions, journal, interrupts, self._observer, self._look_again)
             self._bench = TrialBench(self._directory, journal, interrupts, self._required_gates)
             journal.append(RUN_RESUMED if self._history.started else RUN_STARTED, {"run_id": self._directory.run_id, "time": time.time()})
             try:
@@ -114,6 +119,7 @@ class Run:
                 raise
             except BaseException as error:
                 self._stop(error)
+                self._stage.abandon()
                 self._disconnect()
                 self._prove_clean()
                 raise
@@ -131,22 +137,40 @@ class Run:
     def _measure_all(self) -> None:
         self._connect()
         self._recover()
-        observatory = Observatory(self._spec, self._sessions, self._journal, self._observer)
-        self._skipped = observatory.find_tools(self._plan.experiments, self._workloads, install=self._options.install_tools)
+        self._observatory = observatory = Observatory(self._spec, self._sessions, self._journal, self._observer)
+        bare = [experiment for experiment in self._plan.experiments if not self._stage.changes(experiment.target)]
+        if bare:
+            self._skipped = observatory.find_tools(bare, self._workloads, install=self._options.install_tools)
         before = observatory.observe("before")
-        observatory.check_claims(before, allow_drift=self._options.allow_drift)
+        observatory.check_claims([f for f in before if not self._stage.changes(f.target)], allow_drift=self._options.allow_drift)
         rounds = number_slots(self._plan.order)
         self._history.reserve(max((s.sequence for r in rounds for s in r.slots), default=0))
         self._carry_out_all(rounds)
         self._carry_out_all(self._second_stage())
-        observatory.compare(before, observatory.observe("after"))
+        observatory.compare([self._up.get((f.target, f.site), f) for f in before], observatory.observe("after"))
+        self._stage.destroy_all()
+
+    def _look_again(self, target: str) -> None:
+        """A target with a lifecycle has its tools, and is what it claims to be, only once it is up."""
+        mine = [experiment for experiment in self._plan.experiments if experiment.target == target]
+        self._skipped |= self._observatory.find_tools(mine, self._workloads, install=self._options.install_tools)
+        seen = self._observatory.observe("up", target)
+        if self._stage.stays_up(target):
+            self._up |= {(facts.target, facts.site): facts for facts in seen}
+        self._observatory.check_claims(seen, allow_drift=self._options.allow_drift)
 
     def _carry_out_all(self, rounds: Sequence[Round]) -> None:
         wanted = [round_ for round_ in rounds if round_.planned.experiment_id not in self._skipped]
         if wanted:
             self._announce(sum(len(round_.slots) for round_ in wanted))
+        last = {self._visit(round_): round_ for round_ in wanted}
         for round_ in wanted:
             self._carry_out(round_)
+            if last[self._visit(round_)] is round_:
+                self._stage.leave(*self._visit(round_))
+
+    def _visit(self, round_: Round) -> tuple[str, int]:
+        return self._experiments[round_.planned.experiment_id].target, round_.planned.session
 
     def _second_stage(self) -> tuple[Round, ...]:
         """The rounds that the wished precision adds; decided once, after the planned ones, and journalled."""
@@ -181,7 +205,8 @@ class Run:
                         self._sessions[site.name] = self._catalogue.runner(site.runner).connect(site, self._directory.run_id)
 
     def _used_sites(self) -> frozenset[str]:
-        return frozenset(place.site for experiment in self._plan.experiments for place in experiment.roles)
+        targets = {experiment.target: self._spec.target(experiment.target) for experiment in self._plan.experiments}
+        return frozenset(place.site for experiment in self._plan.experiments for place in experiment.roles) | step_sites(targets.values())
 
     def _disconnect(self) -> None:
         for session in self._sessions.values():
@@ -201,6 +226,7 @@ class Run:
         if not self._history.started and not self._directory.has_raw():
             return
         self._recover_trials()
+        self._stage.recover()
         sites = frozenset(self._sessions)
         self._disconnect()  # what is listed next is then left over for certain
         removed = remove_leftovers(self._spec, self._catalogue, self._directory.run_id, only=sites)
@@ -214,7 +240,7 @@ class Run:
         planned = {slot.sequence: slot for round_ in (*number_slots(self._plan.order), *self._extended_rounds()) for slot in round_.slots}
         started = {slot.sequence: slot for slot in self._history.unfinished()}
         for slot in (slot for sequence, slot in sorted((planned | started).items()) if sequence not in self._history.trials):
-            experiment = self._experiments[slot.experiment_id]
+            experiment = self._stage.recalled(self._experiments[slot.experiment_id], slot.session)
             workload = self._workloads[experiment.tool]
             trial = self._bench.recover(self._directory.load_raw(slot.sequence), experiment, workload) or self._reattach(slot, experiment, workload)
             if trial is not None:
@@ -239,6 +265,15 @@ class Run:
         experiment = self._experiments[round_.planned.experiment_id]
         allocation = self._history.next_allocation(round_.planned.session, experiment.id)
         allocation_id = f"{self._directory.run_id}-s{round_.planned.session:03d}-{experiment.short_id}-a{allocation}"
+        try:
+            experiment = self._stage.enter(experiment, round_.planned.session)
+        except (TransportLost, StorageError):
+            raise
+        except RunFailed as error:
+            self._fail_round(missing, allocation_id, error)
+            return
+        if experiment.id in self._skipped:
+            return
         self._journal.append(ALLOCATED, {"allocation_id": allocation_id, "experiment_id": experiment.id, "session": round_.planned.session})
         try:
             place = Place(experiment, self._sessions, allocation_id)
@@ -271,7 +306,7 @@ class Run:
             commands = place.prepare(workload)
         except (TransportLost, StorageError):
             raise
-        except RunFailed as error:
+        except (RunFailed, SpecError) as error:  # a captured output may be nothing the workload can use
             self._fail_round(slots, place.allocation_id, error)
             return
         replacements = self._spec.method.replacements

@@ -1,0 +1,197 @@
+"""Targets with a lifecycle: brought up before their first allocation, once for the run or anew for every session, and always destroyed.
+
+What a step captured is put into the parameters of the target's experiments just before they are measured.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Collection, Iterator, Mapping
+
+from ..errors import BenchspecError, Interrupted, RunFailed, StorageError, TransportLost
+from ..journal import Journal, Record
+from ..ports import Session
+from ..results import Finding, FindingLevel
+from ..rundir import RunDirectory
+from ..spec import Experiment, Json, Spec
+from .captures import fill_value
+from .events import Event, Observer
+from .interrupts import Interrupts
+from .standing import BEGUN, DESTROYED, FAILED, READY, WHOLE_RUN, Bringing, Standing, Standings
+from .step_places import RUN, SESSION, OwnStep, all_steps, falling, rising
+from .steps import StepBench
+
+
+class Stage:
+    """The targets of one run: which are up, and what brings them up and down."""
+
+    def __init__(
+        self,
+        directory: RunDirectory,
+        spec: Spec,
+        sessions: Mapping[str, Session],
+        journal: Journal,
+        interrupts: Interrupts,
+        observer: Observer,
+        on_up: Callable[[str], None] = lambda target: None,
+    ) -> None:
+        self._run_id = directory.run_id
+        self._spec = spec
+        self._journal = journal
+        self._observer = observer
+        self._on_up = on_up
+        self._standings = Standings(journal.records)
+        self._bench = StepBench(directory, spec, sessions, journal, interrupts, observer, self._standings)
+        self._earlier = list(self._standings.up)
+        self._failed: dict[tuple[str, int], RunFailed] = {}
+        self._seen: set[str] = set()
+
+    def enter(self, experiment: Experiment, session: int) -> Experiment:
+        """Bring the experiment's target up, if it is not, and return the experiment with captured outputs in its parameters.
+
+        Raises:
+            RunFailed: a step failed now, or did earlier in this session or (once for the run) in this run. What there was is destroyed.
+            Interrupted, TransportLost, StorageError: the run cannot go on.
+        """
+        target = experiment.target
+        for key, per in (((target, WHOLE_RUN), RUN), ((target, session), SESSION)):
+            if key in self._failed:
+                raise self._failed[key]
+            if not self._is_up(key) and any(True for _ in self._steps(target, per)):
+                self._bring_up(key, per)
+        if target not in self._seen and self.changes(target):
+            self._on_up(target)
+        self._seen.add(target)
+        return self.filled(experiment, session)
+
+    def _steps(self, target: str, per: str) -> Iterator[OwnStep]:
+        yield from rising(self._spec.target(target), per)
+        yield from falling(self._spec.target(target), per)
+
+    def changes(self, target: str) -> bool:
+        """Whether the target is not what it is measured as before its steps were carried out."""
+        return any(True for _ in all_steps(self._spec.target(target)))
+
+    def stays_up(self, target: str) -> bool:
+        """Whether the target is up for the whole run, and none of it comes and goes with the sessions."""
+        return not any(True for _ in self._steps(target, SESSION))
+
+    def _is_up(self, key: tuple[str, int]) -> bool:
+        return any(standing.key == key and standing not in self._earlier for standing in self._standings.up)
+
+    def _bring_up(self, key: tuple[str, int], per: str) -> None:
+        target, session = key
+        attempt = self._standings.next_attempt(target, session)
+        bringing = Bringing(
+            target=target, session=session, attempt=attempt, allocation_id=f"{self._run_id}-{target}-s{session:03d}-up{attempt}"
+        )
+        self._journal.append(BEGUN, bringing)
+        standing = self._standings.add(bringing)
+        told = {"target": target, "session": session, "attempt": attempt}
+        try:
+            for own in rising(self._spec.target(target), per):
+                self._bench.perform(standing, own)
+        except (TransportLost, StorageError):
+            raise
+        except RunFailed as error:
+            self._journal.append(FAILED, {**told, "reason": error.message})
+            remedy = error.remedy or "see raw-steps/ in the run directory"
+            self._failed[key] = RunFailed(f"not measured: {error.message}", where=f"target {target}", remedy=remedy)
+            self._take_down(standing)
+            raise self._failed[key] from error
+        self._journal.append(READY, told)
+
+    def filled(self, experiment: Experiment, session: int) -> Experiment:
+        """``experiment`` with the outputs of its target's steps in its parameters. Raises RunFailed for an output that is not known."""
+        known = self._standings.outputs(experiment.target, session)
+
+        def output(name: str) -> str:
+            if name not in known:
+                raise RunFailed(f"not measured: the output {name} was not captured, or holds a secret, which may stand in a step's env only")
+            return known[name]
+
+        parameters = fill_value(experiment.parameters, output)
+        return dataclasses.replace(experiment, parameters=parameters) if isinstance(parameters, Mapping) else experiment
+
+    def recalled(self, experiment: Experiment, session: int) -> Experiment:
+        """Like :meth:`filled`, for reading what was measured before; as written where an output is not known any more."""
+        try:
+            return self.filled(experiment, session)
+        except RunFailed:
+            return experiment
+
+    def leave(self, target: str, session: int) -> None:
+        """The last allocation of ``target`` in ``session`` is done: destroy what was brought up for the session."""
+        for standing in [s for s in self._standings.up if s.key == (target, session)]:
+            self._take_down(standing)
+
+    def recover(self) -> None:
+        """Destroy what an earlier controller brought up, also half; a step it did not see the end of is waited for first."""
+        for standing in reversed(self._earlier):
+            self._reconcile(standing)
+            self._take_down(standing)
+        self._earlier = []
+
+    def _reconcile(self, standing: Standing) -> None:
+        if standing.open is not None:
+            name = standing.open[0].step
+            own = next(own for own in all_steps(self._spec.target(standing.bringing.target)) if own.step.name == name)
+            self._bench.reconcile(standing, own)
+
+    def destroy_all(self) -> None:
+        """Destroy whatever is up, the last first. Raises StorageError, and nothing else: what failed is a finding."""
+        for standing in reversed(self._standings.up):
+            if self._bench.reaches(standing):  # else the connection failed: `resume` and `clean` find it in the journal
+                with contextlib.suppress(Interrupted):
+                    self._reconcile(standing)
+                self._take_down(standing)
+
+    def abandon(self) -> None:
+        """Like :meth:`destroy_all`, while another error is on its way."""
+        with contextlib.suppress(StorageError):
+            self.destroy_all()
+
+    def _take_down(self, standing: Standing) -> None:
+        """Carry out every destroy step, whether or not others fail and however far the target came up."""
+        target, session = standing.key
+        per = RUN if session == WHOLE_RUN else SESSION
+        wanted = [own for own in falling(self._spec.target(target), per) if own.step.name not in standing.removed]
+        problems = [problem for own in wanted if (problem := self._destroy(standing, own)) is not None]
+        try:
+            self._bench.release(standing)
+        except StorageError:
+            raise
+        except BenchspecError as error:
+            problems.append(f"what its steps left running or written could not be removed: {error.message}")
+        self._standings.drop(standing)
+        for problem in problems:
+            self._tell(target, problem)
+        if not problems:
+            self._journal.append(DESTROYED, {"target": target, "session": session, "attempt": standing.bringing.attempt})
+
+    def _destroy(self, standing: Standing, own: OwnStep) -> str | None:
+        try:
+            self._bench.perform(standing, own)
+        except StorageError:
+            raise
+        except BenchspecError as error:
+            return error.message
+        return None
+
+    def _tell(self, target: str, problem: str) -> None:
+        message = f"target {target}: {problem}; something of it may still be there (`benchspec clean` tries again)"
+        finding = Finding(code="F603", level=FindingLevel.WARNING, message=message, target=target)
+        self._journal.append("finding", finding)
+        data: dict[str, Json] = {"code": finding.code, "level": finding.level.value}
+        self._observer.notify(Event(kind="finding", message=f"[{finding.code}] {message}", data=data))
+
+
+def standing_steps(spec: Spec, records: Collection[Record]) -> tuple[OwnStep, ...]:
+    """The destroy steps of everything that the journal says is up, in the order in which they would be carried out."""
+    steps: list[OwnStep] = []
+    for standing in reversed(Standings(records).up):
+        target, session = standing.key
+        own = falling(spec.target(target), RUN if session == WHOLE_RUN else SESSION)
+        steps += [step for step in own if step.step.name not in standing.removed]
+    return tuple(steps)
