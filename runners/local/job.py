@@ -34,6 +34,7 @@ class LocalJob:
         self._born = born
         self._duration_s: float | None = None
         self._ended = False
+        self._known_leader: process.Process | None = None
 
     def wait(self, timeout_s: float) -> None:
         """Block until the program and its whole process group have ended.
@@ -60,7 +61,7 @@ class LocalJob:
         deadline = time.monotonic() + timeout_s
         if self._child is not None and not _has_ended(self._child, timeout_s):
             return False
-        leader = record.read_leader(self.directory)
+        leader = self._leader()
         if leader is None or self.record.boot_id != record.boot_id():
             return True
         # if another controller won the race to start this job, its wrapper is the one to wait for
@@ -74,7 +75,7 @@ class LocalJob:
 
     def stop(self) -> None:
         """Kill its whole process group and do not ask how it ended. Raises RunFailed when it outlives SIGKILL."""
-        leader = record.read_leader(self.directory)
+        leader = self._leader()
         number = process.end(lambda: process.family(leader, self._markers))
         if self._child is not None:
             self._child.wait()
@@ -106,6 +107,12 @@ class LocalJob:
         """128+n for a signal; None while it runs, and for a job that was killed from outside."""
         return record.read_exit_code(self.directory)
 
+    def _leader(self) -> process.Process | None:
+        """The wrapper that took the job. Once there is one it is never another, so it is read once."""
+        if self._known_leader is None:
+            self._known_leader = record.read_leader(self.directory)
+        return self._known_leader
+
     def _settle(self, watched: bool) -> None:
         if self._child is not None:
             self._child.wait()
@@ -117,7 +124,7 @@ class LocalJob:
 
     def _end_stragglers(self) -> None:
         """A job ends with its group: what the program left running would disturb the next trial."""
-        leader = record.read_leader(self.directory)
+        leader = self._leader()
         if leader is None:
             return
         try:

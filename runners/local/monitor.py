@@ -9,7 +9,6 @@ import os
 import threading
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 from ...engine import usage
 from ...engine.ports import Sample
@@ -23,7 +22,7 @@ class LocalSampler:
 
     def __init__(self, interval_s: float, cpus: Sequence[int] = ()) -> None:
         self._cpus = tuple(cpus)
-        self._route = Path("/proc/net/route").read_text() if Path("/proc/net/route").exists() else ""
+        self._route = _read_route()
         # kept open and read from the start each time, which saves opening and closing at every sample
         self._files = [os.open(path, os.O_RDONLY | os.O_CLOEXEC) for path in _SOURCES]
         self._taken: list[tuple[float, tuple[bytes, ...]]] = []
@@ -61,6 +60,14 @@ class LocalSampler:
         stat, meminfo, loadavg, net_dev = (text.decode("ascii", "replace") for text in texts)
         found = usage.Texts(elapsed_s=elapsed_s, stat=stat, meminfo=meminfo, loadavg=loadavg, net_dev=net_dev, route=self._route)
         return usage.sample(found, self._cpus)
+
+
+def _read_route() -> str:
+    try:
+        with open("/proc/net/route", encoding="ascii") as file:
+            return file.read()
+    except FileNotFoundError:  # a kernel without IPv4
+        return ""
 
 
 def _read_whole(descriptor: int) -> bytes:
