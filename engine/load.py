@@ -28,6 +28,7 @@ __all__ = ["API_VERSION", "build_spec", "check_spec", "load_spec"]
 
 API_VERSION = "benchspec/v1"
 MOST_DIAGNOSTICS = 200
+SECRET_CODES = ("BS301", "BS302")
 
 
 def load_spec(path: Path, *, overrides: Sequence[str] = ()) -> LoadedSpec:
@@ -71,7 +72,7 @@ def _check(path: Path, texts: Sequence[str]) -> _Checked:
         raise InvalidSpec([places.diagnose(wrong_version)])
     resolved, substitution = substitute(document)
     found = [*problems, *_problems(resolved, substitution, path.parent, places.faulty())]
-    return _Checked(resolved, content, _limited(in_order((*source.faults, *refused, *places.diagnose_all(found)))))
+    return _Checked(resolved, content, _limited(_without_secrets(in_order((*source.faults, *refused, *places.diagnose_all(found))))))
 
 
 def _read(path: Path) -> bytes:
@@ -103,7 +104,23 @@ def _problems(document: Mapping[str, Json], substitution: Substitution, folder: 
     yield from structural
     known |= {(problem.path, problem.at) for problem in structural if problem.at is not At.HOLDER}
     semantic = (*check_rules(document, folder, date.today()), *substitution.unused())
-    yield from (problem for problem in semantic if (problem.path, problem.at) not in known and problem.path not in faulty)
+    for problem in semantic:
+        if problem.path not in faulty and (problem.code in SECRET_CODES or (problem.path, problem.at) not in known):
+            yield problem
+
+
+def _without_secrets(diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+    """A secret that is written out is in no message about it or about its line: logs of checks are read by more people than specs."""
+    secret = [diagnostic for diagnostic in diagnostics if diagnostic.code in SECRET_CODES]
+    lines, paths = {(d.file, d.line) for d in secret}, {d.path for d in secret}
+
+    def blot(diagnostic: Diagnostic) -> Diagnostic:
+        if (diagnostic.file, diagnostic.line) in lines:
+            diagnostic = replace(diagnostic, excerpt="", caret=0)
+        quoted = diagnostic.path in paths and diagnostic.code not in (*SECRET_CODES, "BS101")  # which is about the key
+        return replace(diagnostic, found="a secret written out", hint="") if quoted else diagnostic
+
+    return tuple(map(blot, diagnostics))
 
 
 def _limited(diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
@@ -168,7 +185,7 @@ def as_written(problem: Problem, node: Node | None) -> Problem:
     """A number where a text belongs, shown as it stands in the file: 1.20, which as a number is 1.2."""
     from .schema_problems import QUOTE_IT
 
-    if problem.hint != QUOTE_IT or not isinstance(node, ScalarNode):
+    if problem.hint != QUOTE_IT or not isinstance(node, ScalarNode) or node.style:
         return problem
     written = escape(node.value)
     return replace(problem, found=f"{problem.found.rpartition(' ')[0]} {written}".strip(), hint=f'{QUOTE_IT}: "{written}"')

@@ -14,6 +14,27 @@ REFERENCE = re.compile(r"\$\{secret:(?P<kind>[a-z]+):(?P<name>[^}]+)\}")
 MINIMUM_LENGTH = 4
 """Shorter values are not blotted out: they would erase figures."""
 
+TOKENS = re.compile(
+    r"""
+      \bgh[pousr]_[A-Za-z0-9]{20,}            # GitHub
+    | \bgithub_pat_[A-Za-z0-9_]{20,}
+    | \bglpat-[A-Za-z0-9_-]{20,}              # GitLab
+    | \b(?:AKIA|ASIA)[A-Z0-9]{16}\b           # AWS access key
+    | \bAIza[A-Za-z0-9_-]{35}                 # Google API key
+    | \bxox[abprs]-[A-Za-z0-9-]{10,}          # Slack
+    | \bsk-[A-Za-z0-9_-]{20,}                 # OpenAI, Stripe and others
+    | \bsk_live_[A-Za-z0-9]{16,}
+    | \bhv[sbr]\.[A-Za-z0-9_-]{20,}           # Vault
+    | \bdckr_pat_[A-Za-z0-9_-]{20,}           # Docker
+    | \bnpm_[A-Za-z0-9]{30,}
+    | \beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.  # JSON web token
+    | -----BEGIN[A-Z ]{0,20}PRIVATE[ ]KEY-----
+    | \bAccountKey=[A-Za-z0-9+/]{40,}         # Azure storage
+    """,
+    re.VERBOSE | re.ASCII,
+)
+"""The forms of well-known tokens and keys, from their issuers' documentation."""
+
 
 def parse_reference(text: str) -> SecretReference | None:
     """The reference that ``text`` consists of, or None."""

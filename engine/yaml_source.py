@@ -9,6 +9,7 @@ from yaml.error import Mark, MarkedYAMLError, YAMLError
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from .diagnostics import Diagnostic, InvalidSpec, Path, Problem, Severity, escape, path_text, quote
+from .secrets import TOKENS
 from .spec import Json
 from .yaml_nodes import BeyondBounds, Builder, Composer, Fault, find_paths
 
@@ -73,7 +74,8 @@ class Source:
 
 
 def cut_excerpt(line: str, offset: int) -> tuple[str, int]:
-    """The part of ``line`` around ``offset`` that fits into a message, without control characters, and the offset in it."""
+    """The part of ``line`` around ``offset`` that fits into a message, without control characters and tokens, and the offset in it."""
+    line = TOKENS.sub(lambda match: "*" * len(match[0]), line)
     start = max(0, offset - _WIDEST_EXCERPT // 2) if len(line) > _WIDEST_EXCERPT else 0
     part = line[start : start + _WIDEST_EXCERPT].rstrip()
     return "".join(c if c.isprintable() else " " if c == "\t" else "?" for c in part), offset - start

@@ -6,28 +6,8 @@ import re
 from collections.abc import Iterator
 
 from ..diagnostics import Path, Problem, path_text
+from ..secrets import TOKENS
 from .view import View
-
-TOKENS = re.compile(
-    r"""
-      \bgh[pousr]_[A-Za-z0-9]{20,}            # GitHub
-    | \bgithub_pat_[A-Za-z0-9_]{20,}
-    | \bglpat-[A-Za-z0-9_-]{20,}              # GitLab
-    | \b(?:AKIA|ASIA)[A-Z0-9]{16}\b           # AWS access key
-    | \bAIza[A-Za-z0-9_-]{35}                 # Google API key
-    | \bxox[abprs]-[A-Za-z0-9-]{10,}          # Slack
-    | \bsk-[A-Za-z0-9_-]{20,}                 # OpenAI, Stripe and others
-    | \bsk_live_[A-Za-z0-9]{16,}
-    | \bhv[sbr]\.[A-Za-z0-9_-]{20,}           # Vault
-    | \bdckr_pat_[A-Za-z0-9_-]{20,}           # Docker
-    | \bnpm_[A-Za-z0-9]{30,}
-    | \beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.  # JSON web token
-    | -----BEGIN[A-Z ]{0,20}PRIVATE[ ]KEY-----
-    | \bAccountKey=[A-Za-z0-9+/]{40,}         # Azure storage
-    """,
-    re.VERBOSE | re.ASCII,
-)
-"""The forms of well-known tokens and keys, from their issuers' documentation."""
 
 SHORTEST_TOKEN = 15
 _SECRET_KEY = re.compile(

@@ -223,3 +223,20 @@ def test_samples_are_counted_without_a_unit(tmp_path: Path) -> None:
     assert spec.compare.equivalence == 0.02
     assert spec.targets[1].price is not None
     assert spec.targets[1].price.per_hour == 1.0
+
+
+def test_a_secret_that_is_written_out_is_in_no_message(tmp_path: Path) -> None:
+    """Neither quoted nor in an excerpt, whatever else is wrong on its line; also where the file is not even YAML."""
+    token, password = "ghp_" + 36 * "a", "hunter2hunter2"
+    head = "apiVersion: benchspec/v1\nkind: Benchmark\nname: a\ntitle: a\n"
+    spec = tmp_path / "spec.yaml"
+    parameters = f"address: 'http://x', token: {password}, tests: [{{type: x, name: y, weight: 100}}]"
+    spec.write_text(f"{head}targets: {{a: {{runner: local, nmae: {token}}}}}\nworkloads: {{v: {{tool: vault-benchmark, with: {{{parameters}}}}}}}\n")
+    found = check_spec(spec, [f'labels={{token: "{password}", owner: 3}}'])
+    assert {d.code for d in found} == {"BS101", "BS103", "BS105", "BS301", "BS302"}
+    assert not any(token in str(d) or password in str(d) for d in found)
+    spec.write_text(f"{head}description: {token}: x\n")
+    (broken,) = check_spec(spec)
+    assert broken.code == "BS008"
+    assert "*" * 36 in broken.excerpt
+    assert token not in str(broken)
