@@ -64,7 +64,7 @@ BS204 error | overrides for an unknown target | Every key of a workload's overri
 BS205 warning | overrides that are never used | The workload does not run on that target, because its targets leave it out.
 BS206 error | a role is on an unknown site | Every value in a target's sites must be a key of sites.
 BS207 warning | a site that nobody uses | No target has a role on this site.
-BS208 error | a role without a site | A workload that runs on the target needs this role, and the target's sites do not say where it is.
+BS208 error | a role without a site | A workload that runs on the target needs this role, and neither the target's sites nor the hosts of its runner say where it is.
 BS209 error | an unknown variable | ${var:NAME} must name a key of vars.
 BS210 warning | a variable that nobody uses | Remove it, or use it as ${var:NAME}.
 BS211 error | a reference of the wrong form | There are ${var:NAME}, ${secret:KIND:NAME} and ${output:STEP.NAME}; $${ is a literal ${.

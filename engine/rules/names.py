@@ -90,6 +90,21 @@ def roles_of_sites(view: View) -> Iterator[Problem]:
                     yield Problem(code="BS208", path=("targets", name, "sites"), found=found, expected=f"{role}: SITE", at=At.KEY)
 
 
+def roles_of_hosts(view: View) -> Iterator[Problem]:
+    """BS208: an ssh runner's hosts have one for every role the target's workloads need."""
+    for name, target in view.targets.items():
+        (runner, *_) = view.site_options(name) or ({},)
+        hosts = mapping(runner.get("hosts"))
+        if "runner" not in target or not hosts or ANY_ROLE in hosts:
+            continue
+        for workload, tool in view.tools.items():
+            for role in tool.roles if name in view.targets_of(workload) else ():
+                if role not in hosts:
+                    found = f"no host for the role {quote(role)}, which the workload {quote(workload)} needs"
+                    path = ("targets", name, "runner", "hosts")
+                    yield Problem(code="BS208", path=path, found=found, expected=f"{role}: {{host: ...}}", hint=did_you_mean(role, hosts), at=At.KEY)
+
+
 def roles_of_nodes(view: View) -> Iterator[Problem]:
     """BS238: where node groups name their roles, every role a workload needs is among them."""
     for name, target in view.targets.items():
@@ -106,5 +121,5 @@ def roles_of_nodes(view: View) -> Iterator[Problem]:
                     )
 
 
-CHECKS = (baseline, workload_targets, idle_targets, sites, roles_of_sites, roles_of_nodes)
+CHECKS = (baseline, workload_targets, idle_targets, sites, roles_of_sites, roles_of_hosts, roles_of_nodes)
 """The rules of this module."""
