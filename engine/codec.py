@@ -22,7 +22,7 @@ Encoder = Callable[[Any], Any]
 
 def encode(value: object) -> Any:
     """Return ``value`` as JSON values: dataclasses as objects without their None and empty fields, enums as their value."""
-    return _encoder(type(value))(value)
+    return _encoder(typing.cast(Any, type(value)))(value)
 
 
 @cache
