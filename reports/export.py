@@ -23,7 +23,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def export_json(run: RunData, analysis: Analysis) -> bytes:
-    """The whole analysis with its checks, claims, findings and the trials' states. Floats are cut to twelve significant digits.
+    """The whole analysis with its checks, claims, findings and the trials' states. Floats are cut to ten significant digits.
 
     Facts that name a machine (its id, its host name) are left out: they stay in the run directory.
 

@@ -1,7 +1,7 @@
 """Numbers for people: one unit per column, rounded before any template sees them.
 
 The rule, printed on every page: the half-width of an interval is shown with two significant digits and the value with as many decimals;
-a value without an interval has four significant digits. Values are first cut to twelve significant digits, so that the last bits of a
+a value without an interval has four significant digits. Values are first cut to ten significant digits, so that the last bits of a
 floating-point library never reach a page. What is not 0 is never shown as 0.
 """
 
@@ -23,8 +23,8 @@ MOST_DECIMALS = 9
 
 
 def steady(value: float) -> float:
-    """Cut to twelve significant digits: far beyond any measurement, short of the last bits that differ between libraries."""
-    return float(f"{value:.12g}")
+    """Cut to ten significant digits: far beyond any measurement, short of the last bits that differ between libraries."""
+    return float(f"{value:.10g}")
 
 
 def decimals_for(half_width: float) -> int:

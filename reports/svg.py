@@ -165,9 +165,13 @@ class Axis:
         return write_number(tick, self.decimals, sign=sign)
 
 
+SMALLEST = 1e-250
+"""Below this a value is drawn as 0: steps between ticks could no longer be told from 0."""
+
+
 def make_axis(values: Sequence[float], start: float, end: float, *, zero: bool, wanted: int = 6) -> Axis:
     """An axis whose ends are ticks with steps of 1, 2, 2.5 or 5 times a power of ten, around ``values``; ``zero`` includes 0."""
-    finite = [v for v in values if math.isfinite(v)] or [0.0]
+    finite = [v if abs(v) >= SMALLEST else 0.0 for v in values if math.isfinite(v)] or [0.0]
     low, high = min(finite), max(finite)
     if zero:
         low, high = min(low, 0.0), max(high, 0.0)

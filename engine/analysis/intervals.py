@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr, stdtrit
+from scipy.special import bdtr, gammaln, stdtr, stdtrit
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -16,8 +16,14 @@ ORDER = "order statistics {low} and {high} of {n} sessions"
 
 
 def t_quantile(df: float | Floats, confidence: float) -> Floats:
-    """The two-sided ``confidence`` quantile of Student's t. ``scipy.special`` alone: importing ``scipy.stats`` costs about a second."""
-    return np.asarray(stdtrit(df, 0.5 + confidence / 2), dtype=np.float64)
+    """The two-sided ``confidence`` quantile of Student's t. ``scipy.special`` alone: importing ``scipy.stats`` costs about a second.
+
+    ``stdtrit`` differs between library versions from the eleventh digit on; one step of Newton's method makes pages the same with all of them.
+    """
+    nu, p = np.asarray(df, dtype=np.float64), 0.5 + confidence / 2
+    t = stdtrit(nu, p)
+    density = np.exp(gammaln((nu + 1) / 2) - gammaln(nu / 2) - (nu + 1) / 2 * np.log1p(t * t / nu)) / np.sqrt(nu * np.pi)
+    return np.asarray(t - (stdtr(nu, t) - p) / density, dtype=np.float64)
 
 
 def spread_of(values: Floats, pilot: int | None = None) -> tuple[Floats, int]:
