@@ -1,6 +1,6 @@
 """How long, and with how much memory, a run of 1,000,000 measurements is analysed. Prints figures.
 
-Run it as ``python benchmarks/analysis.py [CELLS]``.
+Run it as ``python -m benchmarks.analysis [CELLS]``.
 
 Two targets, CELLS cells each (default 500), 33 series, 10 sessions of 3 trials: 990,000 measurements, 33,000 summaries, 16,500 contrasts.
 """

@@ -5,7 +5,7 @@ on a file, within 1 +- 0.05. "By hand" is the shell script that ``benchspec plan
 held against those that the run recorded. Every pair is one whole ``benchspec run`` of one trial and one script, in an order drawn from a seed.
 A pilot, which is left out, tells the spread; from it follows how many pairs two one-sided tests (TOST, alpha = 5 %) need with a power of 90 %.
 
-    python benchmarks/fidelity.py [--case iperf3|fio] [--pairs N] [--most 120]
+    python -m benchmarks.fidelity [--case iperf3|fio] [--pairs N] [--most 120]
 
 Needs root (for the namespace), iproute2, iperf3 and fio. Everything it makes is removed, also after an error or a signal.
 """

@@ -2,7 +2,7 @@
 
 The run directory is written by the classes that a run writes it with (run directory, raw files, journal), with figures drawn from a generator.
 
-    python benchmarks/million.py [MEASUREMENTS]
+    python -m benchmarks.million [MEASUREMENTS]
 
 The goal is under 30 s.
 """

@@ -2,7 +2,7 @@
 
 Interleaved, so that both see the same machine; medians, since single runs scatter. Wall time and CPU time (this process and its children) in ms.
 
-    python benchmarks/overhead.py [N]
+    python -m benchmarks.overhead [N]
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How long 1,000 outputs of each tool take to parse, beside json.loads alone for JSON. Run it as ``python benchmarks/parse.py``.
+"""How long 1,000 outputs of each tool take to parse, beside json.loads alone for JSON. Run it as ``python -m benchmarks.parse``.
 
 The goal is at most 0.3 s for 1,000 fio outputs (one job, percentiles included).
 """

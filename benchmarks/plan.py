@@ -1,4 +1,4 @@
-"""How long, and with how much memory, 10,000 experiments are expanded and planned. Prints figures; run it as ``python benchmarks/plan.py``.
+"""How long, and with how much memory, 10,000 experiments are expanded and planned. Prints figures; run it as ``python -m benchmarks.plan``.
 
 The goal is under 10 s and under 300 MB for expansion, order, estimate and JSON together, in a process of its own.
 """

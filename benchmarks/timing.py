@@ -69,3 +69,18 @@ def use_bytecode() -> None:
 def _children_s() -> float:
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
+
+
+def print_costs(costs: Mapping[str, Sequence[Cost]], *, yardstick: str, goals: Mapping[str, str]) -> None:
+    """A Markdown table: medians, and the median of the ratios to ``yardstick`` of one round each."""
+    print("| command | wall ms | CPU ms | ratio (wall) | ratio (CPU) | goal |\n|---|---|---|---|---|---|")
+    beside_wall, beside_cpu = _figures(costs[yardstick])
+    for name, seen in costs.items():
+        wall, cpu = _figures(seen)
+        ratios = f"{median_ratio(wall, beside_wall):.2f} | {median_ratio(cpu, beside_cpu):.2f}"
+        print(f"| {name} | {1e3 * statistics.median(wall):.0f} | {1e3 * statistics.median(cpu):.0f} | {ratios} | {goals.get(name, '')} |")
+    print()
+
+
+def _figures(costs: Sequence[Cost]) -> tuple[list[float], list[float]]:
+    return [cost.wall_s for cost in costs], [cost.cpu_s for cost in costs]

@@ -19,6 +19,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import truediv
 from pathlib import Path
 
 from .timing import Cost, find, machine, run, use_bytecode
@@ -133,16 +134,22 @@ def _program(name: str) -> str:
 
 def report(seen: Mapping[str, Sequence[tuple[float, float]]], missing: Sequence[str]) -> None:
     """One row per way: medians, and benchspec's cost beyond the bare loop against each peer's, round by round."""
-    print("| way | wall ms per trial | CPU ms | beyond the bare loop, ms | benchspec's part of that | goal |\n|---|---|---|---|---|---|")
+    print("| way | wall ms per trial | CPU ms | beyond the bare loop: wall ms | CPU ms | benchspec's part of that: wall | CPU | goal |")
+    print("|---|---|---|---|---|---|---|---|")
     goals = {"benchspec": "<= 10 ms", "ReFrame": "<= 0.1", "JUBE": "<= 0.3", "pyperf": "<= 0.3"}
-    beyond = {name: [wall - floor for (wall, _), (floor, _) in zip(rounds, seen["bare loop"], strict=True)] for name, rounds in seen.items()}
     for name, rounds in seen.items():
-        wall, cpu, more = (statistics.median(values) for values in ([w for w, _ in rounds], [c for _, c in rounds], beyond[name]))
-        peer = name in goals and name != "benchspec"
-        part = f"{statistics.median(a / b for a, b in zip(beyond['benchspec'], beyond[name], strict=True)):.2f}" if peer else ""
-        print(f"| {name} | {wall:.2f} | {cpu:.2f} | {more:.2f} | {part} | {goals.get(name, '')} |")
+        cells = [statistics.median(figures) for figures in (*zip(*rounds, strict=True), *_beyond(seen, name))]
+        peer = name not in ("bare loop", "benchspec")
+        parts = [statistics.median(map(truediv, *pair)) for pair in zip(_beyond(seen, "benchspec"), _beyond(seen, name), strict=True)] if peer else []
+        shown = [f"{value:.2f}" for value in cells + parts] + [""] * (2 - len(parts))
+        print(f"| {name} | {' | '.join(shown)} | {goals.get(name, '')} |")
     for name in missing:
-        print(f"| {name} | not installed | | | | {goals[name]} |")
+        print(f"| {name} | not installed | | | | | | {goals[name]} |")
+
+
+def _beyond(seen: Mapping[str, Sequence[tuple[float, float]]], name: str) -> list[list[float]]:
+    """Wall and CPU time beyond the bare loop, by round."""
+    return [[one[which] - floor[which] for one, floor in zip(seen[name], seen["bare loop"], strict=True)] for which in (0, 1)]
 
 
 def main() -> None:
