@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 
 from ..errors import BenchspecError, Interrupted, RunFailed, StorageError, TransportLost
 from ..journal import Journal, Record
-from ..ports import Session
+from ..ports import Runner, Session
 from ..results import Finding, FindingLevel
 from ..rundir import RunDirectory
 from ..spec import Experiment, Json, Spec
@@ -19,12 +19,12 @@ from .captures import fill_value
 from .events import Event, Observer
 from .interrupts import Interrupts
 from .standing import BEGUN, DESTROYED, FAILED, READY, WHOLE_RUN, Bringing, Standing, Standings
-from .step_places import RUN, SESSION, OwnStep, all_steps, falling, rising
+from .step_places import RUN, SESSION, OwnStep, all_steps, falling, rising, step_sites
 from .steps import StepBench
 
 
 class Stage:
-    """The targets of one run: which are up, and what brings them up and down."""
+    """The targets of one run: which are up, and what brings them up and down. ``problems``: what could not be destroyed."""
 
     def __init__(
         self,
@@ -46,6 +46,7 @@ class Stage:
         self._earlier = list(self._standings.up)
         self._failed: dict[tuple[str, int], RunFailed] = {}
         self._seen: set[str] = set()
+        self.problems: list[str] = []
 
     def enter(self, experiment: Experiment, session: int) -> Experiment:
         """Bring the experiment's target up, if it is not, and return the experiment with captured outputs in its parameters.
@@ -83,9 +84,7 @@ class Stage:
     def _bring_up(self, key: tuple[str, int], per: str) -> None:
         target, session = key
         attempt = self._standings.next_attempt(target, session)
-        bringing = Bringing(
-            target=target, session=session, attempt=attempt, allocation_id=f"{self._run_id}-{target}-s{session:03d}-up{attempt}"
-        )
+        bringing = Bringing(target=target, session=session, attempt=attempt, allocation_id=f"{self._run_id}-{target}-s{session:03d}-up{attempt}")
         self._journal.append(BEGUN, bringing)
         standing = self._standings.add(bringing)
         told = {"target": target, "session": session, "attempt": attempt}
@@ -180,6 +179,7 @@ class Stage:
         return None
 
     def _tell(self, target: str, problem: str) -> None:
+        self.problems.append(f"target {target}: {problem}")
         message = f"target {target}: {problem}; something of it may still be there (`benchspec clean` tries again)"
         finding = Finding(code="F603", level=FindingLevel.WARNING, message=message, target=target)
         self._journal.append("finding", finding)
@@ -195,3 +195,27 @@ def standing_steps(spec: Spec, records: Collection[Record]) -> tuple[OwnStep, ..
         own = falling(spec.target(target), RUN if session == WHOLE_RUN else SESSION)
         steps += [step for step in own if step.step.name not in standing.removed]
     return tuple(steps)
+
+
+def destroy_standing(directory: RunDirectory, spec: Spec, runner: Callable[[str], Runner], journal: Journal, observer: Observer) -> tuple[str, ...]:
+    """Carry out those destroy steps; return what failed.
+
+    Raises:
+        Interrupted: a signal came while a step of a controller before was waited for.
+        TransportLost, StorageError: it could not be done; the journal still says what is up.
+    """
+    targets = [spec.target(standing.bringing.target) for standing in Standings(journal.records).up]
+    names = step_sites(targets)
+    sites = {site.name: site for target in targets for site in target.sites.values() if site.name in names}
+    sessions: dict[str, Session] = {}
+    with Interrupts() as interrupts:
+        stage = Stage(directory, spec, sessions, journal, interrupts, observer)
+        try:
+            for site in sites.values():
+                sessions[site.name] = runner(site.runner).connect(site, directory.run_id)
+            stage.recover()
+        finally:
+            for session in sessions.values():
+                with contextlib.suppress(TransportLost):
+                    session.close()
+    return tuple(stage.problems)

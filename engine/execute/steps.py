@@ -14,24 +14,17 @@ from ..errors import BenchspecError, Interrupted, JobTimeout, RunFailed, Storage
 from ..journal import Journal
 from ..ports import Allocation, Command, Completed, Job, Session
 from ..rundir import RunDirectory
-from ..secrets import MINIMUM_LENGTH, parse_reference, redact, resolve
-from ..spec import Json, Role, Spec, Step
-from .captures import fill_text, read_outputs, references
+from ..spec import Json, Role, Spec
+from .captures import read_outputs
 from .events import Event, Observer
 from .interrupts import Interrupts
 from .standing import STEP_FINISHED, STEP_STARTED, Standing, Standings, StepIntent, StepResult
+from .step_inputs import Inputs
 from .step_places import OwnStep, Phase, all_steps, argument_words, place_of, role_places, step_sites
 from .waits import wait_for
 
 DEFAULT_INTERPRETER = ("sh",)
 _SETTLED_S = 1.0
-
-
-def interpreter_of(script: bytes) -> tuple[str, ...]:
-    """Who executes ``script``: the program its first line names after ``#!`` with at most one argument, as the kernel does it; else ``sh``."""
-    first = script.split(b"\n", 1)[0].decode("utf-8", "replace").strip()
-    words = first.removeprefix("#!").split(maxsplit=1) if first.startswith("#!") else []
-    return tuple(word.strip() for word in words) or DEFAULT_INTERPRETER
 
 
 class StepBench:
@@ -53,8 +46,7 @@ class StepBench:
         self._journal = journal
         self._interrupts = interrupts
         self._observer = observer
-        self._standings = standings
-        self._secrets: set[str] = set()
+        self._inputs = Inputs(standings)
         self._allocations: dict[tuple[str, str], Allocation] = {}
 
     def perform(self, standing: Standing, own: OwnStep) -> None:
@@ -82,7 +74,7 @@ class StepBench:
         """One try; returns what went wrong. Raises RunFailed when it cannot even be told what to do: another try would not help."""
         step, bringing = own.step, standing.bringing
         try:
-            wait = self._waits(standing, step) if step.action == "wait" else None
+            wait = self._inputs.wait(standing, step.arguments) if step.action == "wait" else None
             command = None if wait is not None else self._command(standing, own)
         except (TransportLost, StorageError):
             raise
@@ -111,9 +103,6 @@ class StepBench:
         """A short name of the step for job ids, whose length is bounded: its phase and its place among the target's steps."""
         names = [other.step.name for other in all_steps(self._spec.target(own.target))]
         return f"{own.phase.value[0]}{names.index(own.step.name):03d}"
-
-    def _waits(self, standing: Standing, step: Step) -> dict[str, Json]:
-        return {kind: fill_text(str(value), self._plain_outputs(standing), self._secret) for kind, value in step.arguments.items()}
 
     def _wait(self, standing: Standing, own: OwnStep, intent: StepIntent, arguments: Mapping[str, Json]) -> str | None:
         began = time.time()
@@ -158,10 +147,10 @@ class StepBench:
                 raise
             except RunFailed as caught:
                 error = error or caught.message
-        if completed is not None and not self._knows_secrets(own.step):
+        if completed is not None and not self._inputs.knows_secrets(own.step):
             completed, error = None, "what it printed is not kept, since its secrets cannot be read any more"
         if completed is not None and completed.exit_code != 0:
-            error = error or f"exit code {completed.exit_code}{_last_words(redact(completed.stderr, self._secrets))}"
+            error = error or f"exit code {completed.exit_code}{_last_words(self._inputs.redacted(completed.stderr))}"
         result = self._record(standing, own, intent, completed, completed.duration_s if completed else duration_s, error)
         if job is not None:
             job.discard()
@@ -177,9 +166,9 @@ class StepBench:
                 outputs = read_outputs(own.step, completed.stdout if completed else b"")
             except RunFailed as caught:
                 error = caught.message
-        files = {} if completed is None else {"stdout": redact(completed.stdout, self._secrets), "stderr": redact(completed.stderr, self._secrets)}
+        files = {} if completed is None else {"stdout": self._inputs.redacted(completed.stdout), "stderr": self._inputs.redacted(completed.stderr)}
         name = f"{intent.target}-s{intent.session:03d}-a{intent.attempt}-{self._index(own)}-{intent.step}-t{intent.number}"
-        hidden = {key for key, value in outputs.items() if any(len(s) >= MINIMUM_LENGTH and s in value for s in self._secrets)}
+        hidden = {key for key, value in outputs.items() if self._inputs.holds_secret(value)}
         result = StepResult(
             target=intent.target,
             session=intent.session,
@@ -189,7 +178,7 @@ class StepBench:
             number=intent.number,
             duration_s=duration_s,
             exit_code=None if completed is None or intent.job_id is None else completed.exit_code,
-            error=None if error is None else redact(error.encode("utf-8", "replace"), self._secrets).decode(),
+            error=None if error is None else self._inputs.redacted(error.encode("utf-8", "replace")).decode("utf-8", "replace"),
             raw=self._directory.store_step(name, files) if files else (),
             outputs={key: value for key, value in outputs.items() if key not in hidden},
             withheld=tuple(sorted(hidden)),
@@ -208,18 +197,12 @@ class StepBench:
 
     def _command(self, standing: Standing, own: OwnStep) -> Command:
         """The program of a run or script step, with its references replaced. Raises RunFailed."""
-        step = own.step
-        output = self._plain_outputs(standing)
-        plain: dict[str, str] = {}
-        secret: dict[str, str] = {}
-        for name, text in step.env.items():
-            hidden = references(text, "secret") or references(text, "output") & (standing.withheld | standing.secret_outputs.keys())
-            (secret if hidden else plain)[name] = fill_text(text, self._any_output(standing), self._secret)
-        role = self._role(own)
+        step, role = own.step, self._role(own)
+        plain, secret = self._inputs.environment(standing, step.env)
         if step.action == "script":
             argv = self._place_script(standing, own, role, str(step.arguments.get("file")))
         else:
-            argv = tuple(fill_text(word, output, _refuse_secret) for word in argument_words(step))
+            argv = self._inputs.words(standing, argument_words(step))
         return Command(argv=argv, role=role, timeout_s=step.timeout_s, env=plain, secrets=secret, lasting=own.phase is not Phase.DESTROY)
 
     def _place_script(self, standing: Standing, own: OwnStep, role: Role, name: str) -> tuple[str, ...]:
@@ -227,23 +210,6 @@ class StepBench:
         allocation = self._allocation(standing, own)
         allocation.put(role, name, data)
         return (*interpreter_of(data), os.path.join(allocation.surroundings().workdirs[role], name))
-
-    def _plain_outputs(self, standing: Standing) -> _Outputs:
-        return _Outputs(self._known(standing), standing.withheld | standing.secret_outputs.keys())
-
-    def _any_output(self, standing: Standing) -> _Outputs:
-        return _Outputs(self._known(standing) | standing.secret_outputs, standing.withheld - standing.secret_outputs.keys())
-
-    def _known(self, standing: Standing) -> dict[str, str]:
-        return {**self._standings.outputs(*standing.key), **standing.outputs}
-
-    def _secret(self, name: str) -> str:
-        reference = parse_reference(f"${{secret:{name}}}")
-        if reference is None:
-            raise RunFailed(f"found the secret {name!r} of an unknown kind")
-        value = resolve(reference)
-        self._secrets.add(value)
-        return value
 
     def _role(self, own: OwnStep) -> Role:
         place = place_of(self._spec.target(own.target), own.step)
@@ -303,33 +269,12 @@ class StepBench:
             error = _reason(caught, intent.timeout_s)
         self._conclude(standing, own, intent, job, max(0.0, time.time() - at), error)
 
-    def _knows_secrets(self, step: Step) -> bool:
-        """Whether all secrets of ``step`` can be read: what it printed can only be kept if they can be blotted out."""
-        try:
-            for name in references(step.env, "secret") | references(step.arguments, "secret"):
-                self._secret(name)
-        except RunFailed:
-            return False
-        return True
 
-
-class _Outputs:
-    """Outputs by ``STEP.NAME``; calling it gives the value. Raises RunFailed for one that was not captured or may not be shown."""
-
-    def __init__(self, values: Mapping[str, str], withheld: set[str]) -> None:
-        self._values = values
-        self._withheld = withheld
-
-    def __call__(self, name: str) -> str:
-        if name in self._withheld:
-            raise RunFailed(f"${{output:{name}}} holds a secret, which may stand in a step's env only, and is not kept when a run is resumed")
-        if name not in self._values:
-            raise RunFailed(f"${{output:{name}}} was not captured: the step that captures it was not carried out, or failed")
-        return self._values[name]
-
-
-def _refuse_secret(name: str) -> str:
-    raise RunFailed(f"the secret {name} stands in an argument, where every user of the host can read it")
+def interpreter_of(script: bytes) -> tuple[str, ...]:
+    """Who executes ``script``: the program its first line names after ``#!`` with at most one argument, as the kernel does it; else ``sh``."""
+    first = script.split(b"\n", 1)[0].decode("utf-8", "replace").strip()
+    words = first.removeprefix("#!").split(maxsplit=1) if first.startswith("#!") else []
+    return tuple(word.strip() for word in words) or DEFAULT_INTERPRETER
 
 
 def _reason(error: RunFailed, timeout_s: float) -> str:
