@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from typing import TypeAlias
 
 from .errors import SpecError
@@ -20,6 +21,7 @@ Path: TypeAlias = tuple[str | int, ...]
 LONGEST_QUOTE = 80
 LONGEST_PATH = 300
 MOST_ALTERNATIVES = 12
+MOST_COMPARED = 300
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*", re.ASCII)
 
 
@@ -144,7 +146,7 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
     """``did you mean "x"?`` for the nearest of ``known``, or nothing. Case and the choice of ``-``, ``_`` and ``.`` do not count."""
     if not isinstance(word, str) or len(word) > LONGEST_QUOTE:
         return ""
-    by_shape = {_shape(name): name for name in known}
+    by_shape = {_shape(name): name for name in islice(known, MOST_COMPARED)}
     near = difflib.get_close_matches(_shape(word), by_shape, n=3, cutoff=0.6)
     swapped = [shape for shape in near if sorted(shape) == sorted(_shape(word))]  # letters in another order: the most likely slip
     return f'did you mean "{escape(by_shape[(swapped or near)[0]])}"?' if near else ""

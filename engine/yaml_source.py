@@ -33,6 +33,8 @@ class Source:
         self.fault_paths: frozenset[Path] = frozenset()
         self._root = root
         self._lines: list[str] | None = None
+        self._shown: dict[int, str] = {}
+        self._ignored: dict[int, frozenset[str]] = {}
 
     def key_and_value(self, path: Path) -> tuple[Node | None, Node | None]:
         """The key node (None for a list item and the root) and the value node at ``path``; both None when it is not in the text."""
@@ -52,12 +54,19 @@ class Source:
 
     def ignored(self, number: int) -> frozenset[str]:
         """The codes that a ``# benchspec: ignore=...`` comment on line ``number`` names."""
-        match = _IGNORE.search(self.line(number))
-        return frozenset(re.split(r"[ ,]+", match[1].strip())) if match else frozenset()
+        if number not in self._ignored:
+            match = _IGNORE.search(self.line(number))
+            self._ignored[number] = frozenset(re.split(r"[ ,]+", match[1].strip())) if match else frozenset()
+        return self._ignored[number]
+
+    def _without_tokens(self, number: int) -> str:
+        if number not in self._shown:
+            self._shown[number] = TOKENS.sub(lambda match: "*" * len(match[0]), self.line(number))
+        return self._shown[number]
 
     def diagnose(self, problem: Problem, severity: Severity, line: int, column: int) -> Diagnostic:
         """``problem`` at a place of this file (line and column from 1), with the line as excerpt."""
-        excerpt, caret = cut_excerpt(self.line(line), column - 1)
+        excerpt, caret = cut_excerpt(self._without_tokens(line), column - 1)
         return Diagnostic(
             code=problem.code,
             severity=severity,
@@ -74,8 +83,7 @@ class Source:
 
 
 def cut_excerpt(line: str, offset: int) -> tuple[str, int]:
-    """The part of ``line`` around ``offset`` that fits into a message, without control characters and tokens, and the offset in it."""
-    line = TOKENS.sub(lambda match: "*" * len(match[0]), line)
+    """The part of ``line`` around ``offset`` that fits into a message, without control characters, and the offset in it."""
     start = max(0, offset - _WIDEST_EXCERPT // 2) if len(line) > _WIDEST_EXCERPT else 0
     part = line[start : start + _WIDEST_EXCERPT].rstrip()
     return "".join(c if c.isprintable() else " " if c == "\t" else "?" for c in part), offset - start

@@ -96,9 +96,9 @@ def outputs(view: View) -> Iterator[Problem]:
     if not any(reference.kind == "output" for reference in view.references):
         return
     captured = _captured(view)
-    steps = list(view.steps())
+    steps = [(target, path, _outputs(step)) for target, path, step in view.steps()]
     for index, (target, path, _) in enumerate(steps):
-        later = {name for owner, after, other in steps[index:] if owner == target and _in_order(path, after) for name in _outputs(other)}
+        later = {name for owner, after, names in steps[index:] if owner == target and _in_order(path, after) for name in names}
         yield from _check_outputs(view, path, captured[target], captured[target] - later)
     for name in view.workloads:
         everywhere = set[str].intersection(*(captured[target] for target in view.targets_of(name))) if view.targets_of(name) else set()

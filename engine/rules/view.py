@@ -5,9 +5,10 @@ All problems of a spec are reported at once, so a rule must live with values of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, KeysView, Mapping
 from datetime import date
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
 
@@ -82,10 +83,18 @@ class View:
         """Every secret and output reference of the document, in order."""
         return list(runtime_references(self.texts))
 
-    def targets_of(self, workload: str) -> list[str]:
-        """The names of the targets that ``workload`` runs on."""
-        only = self.workloads[workload].get("targets")
-        return [name for name in self.targets if name in items(only)] if only is not None else list(self.targets)
+    def targets_of(self, workload: str) -> KeysView[str]:
+        """The names of the targets that ``workload`` runs on, in the order of the targets."""
+        return self._targets_of[workload].keys()
+
+    @cached_property
+    def _targets_of(self) -> dict[str, dict[str, None]]:
+        found = {}
+        for workload, about in self.workloads.items():
+            only = about.get("targets")
+            named = {text(name) for name in items(only)}
+            found[workload] = dict.fromkeys(name for name in self.targets if only is None or name in named)
+        return found
 
     def site_options(self, target: str) -> list[Mapping[str, Json]]:
         """The places of ``target`` as mappings with a kind: its runner, or each of its sites once."""
@@ -119,9 +128,9 @@ class View:
 
     def steps(self) -> Iterator[tuple[str, DocumentPath, Mapping[str, Json]]]:
         """Every step with its target and path, in the order in which they run: all that is installed before anything is removed."""
-        lifecycles = list(self.lifecycles())
-        for name in self.targets:
+        for name, lifecycles in groupby(self.lifecycles(), lambda found: found[0]):
+            of_target = list(lifecycles)
             for part in LIFECYCLE_PARTS:
-                for target, path, lifecycle in lifecycles:
-                    for index, step in enumerate(items(lifecycle.get(part)) if target == name else ()):
+                for _, path, lifecycle in of_target:
+                    for index, step in enumerate(items(lifecycle.get(part))):
                         yield name, (*path, part, index), mapping(step)
