@@ -40,7 +40,7 @@ def refuse_problems(problems: Sequence[Problem]) -> None:
 
 def carry_out(directory: RunDirectory, spec: Spec, plan: Plan, options: Options, *, json_lines: bool, quiet: bool) -> None:
     """Run, then write the page from what is durable, whatever the run's end was; the run's error is raised after that."""
-    from ..engine.errors import BenchspecError
+    from ..engine.errors import BenchspecError, Locked
     from ..engine.execute.run import Run
     from .progress import choose_observer
 
@@ -48,6 +48,8 @@ def carry_out(directory: RunDirectory, spec: Spec, plan: Plan, options: Options,
     with choose_observer(json_lines=json_lines, quiet=quiet) as observer:
         try:
             Run(directory, spec, plan, catalogue(), observer, options).execute()
+        except Locked:  # the page is for whoever holds the run to write, and not while it measures
+            raise
         except BenchspecError as caught:
             error = caught
     try:

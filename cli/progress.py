@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import sys
 import time
+from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -16,13 +19,24 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 
+@contextlib.contextmanager
+def _whoever_reads(descriptor: int) -> Iterator[None]:
+    """A reader that goes away (``| head``, a closed terminal) does not end a run: from then on nothing is shown."""
+    try:
+        yield
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, descriptor)
+        os.close(nowhere)
+
+
 class JsonLines:
     """One JSON object per event on stdout."""
 
     def notify(self, event: Event) -> None:
         """Print ``event``."""
-        click.echo(json.dumps({"event": event.kind, "at": round(time.time(), 3), "message": event.message, **event.data}, ensure_ascii=False))
-        sys.stdout.flush()
+        with _whoever_reads(1):
+            click.echo(json.dumps({"event": event.kind, "at": round(time.time(), 3), "message": event.message, **event.data}, ensure_ascii=False))
 
     def __enter__(self) -> Self:
         return self
@@ -73,7 +87,8 @@ class Plain:
         self._counter.take(event)
         counter = self._counter
         head = f"[{counter.done}/{counter.total}, {counter.left_s():.0f} s left] " if event.kind == "trial.finished" else ""
-        click.echo(f"{head}{event.message}", err=True)
+        with _whoever_reads(2):
+            click.echo(f"{head}{event.message}", err=True)
 
     def __enter__(self) -> Self:
         return self
@@ -107,6 +122,10 @@ class Live:
     def notify(self, event: Event) -> None:
         """Show ``event``."""
         self._counter.take(event)
+        with _whoever_reads(2):
+            self._draw(event)
+
+    def _draw(self, event: Event) -> None:
         trial = event.kind == "trial.finished"
         if not trial or event.data["status"] != "valid":
             self._progress.console.print(event.message, markup=False, highlight=False)

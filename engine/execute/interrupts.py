@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM: noticed at once while the run waits, at the next safe point while it writes."""
+"""SIGINT, SIGTERM and SIGHUP: noticed at once while the run waits, at the next safe point while it writes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from ..errors import Interrupted
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupts:
@@ -45,16 +45,18 @@ class Interrupts:
     @contextlib.contextmanager
     def waiting(self) -> Iterator[None]:
         """A block that a signal may leave at any instruction: only for waiting, never for writing."""
-        self.check()
-        self._waiting = True
+        self._waiting = True  # first, so that no signal comes unseen between the look and the wait
         try:
+            if self._received is not None:
+                self._raise()
             yield
         finally:
             self._waiting = False
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            self._previous = {number: signal.signal(number, self._receive) for number in _SIGNALS}
+            wanted = [number for number in _SIGNALS if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN]  # nohup(1)
+            self._previous = {number: signal.signal(number, self._receive) for number in wanted}
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

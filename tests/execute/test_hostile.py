@@ -12,7 +12,7 @@ import pytest
 
 from benchspec.engine.errors import RunFailed
 from benchspec.engine.rundir import RunDirectory
-from tests.execute.bench import count, execute, finished, make_run, records, spec_document, start_cli
+from tests.execute.bench import count, execute, finished, make_run, records, run_cli, spec_document, start_cli
 
 ONE = {"sessions": 1, "trials": 1, "warmups": 0}
 
@@ -29,6 +29,7 @@ def start_one(directory: RunDirectory, counter: Path) -> subprocess.Popen[str]:
     """A controller whose first trial has begun."""
     controller = start_cli("resume", str(directory.path), "--yes", "--quiet", stderr=subprocess.DEVNULL)
     while count(counter) < 1:
+        assert controller.poll() is None, "it ended before its first trial began"
         time.sleep(0.01)
     return controller
 
@@ -114,3 +115,43 @@ def test_a_file_fetched_from_a_folder_is_kept(tmp_path: Path) -> None:
     directory.journal_path.unlink()
     (again,) = execute(directory.path)
     assert again.measurements == trial.measurements
+
+
+def test_a_reader_that_goes_away_does_not_end_a_run(tmp_path: Path) -> None:
+    directory = make_run(tmp_path, spec_document(tmp_path / "counter"))
+    controller = start_cli("resume", str(directory.path), "--yes", "--json-lines", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert controller.stdout is not None
+    controller.stdout.readline()
+    controller.stdout.close()
+    assert controller.wait() == 0
+    assert records(directory.path)[-1].type == "run.finished"
+    assert (directory.path / "report" / "page.md").exists()
+
+
+def test_a_closed_terminal_stops_and_cleans_unless_nohup_asked_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    counter = tmp_path / "counter"
+    directory = make_run(tmp_path, single(counter, 'printf x >> "$COUNTER"; sleep 1.5; echo rate: 1'))
+    controller = start_one(directory, counter)
+    controller.send_signal(signal.SIGHUP)
+    assert controller.wait() == 128 + signal.SIGHUP
+    assert not [p for p in (tmp_path / "state").rglob("*") if p.name != "benchspec"]
+    counter.unlink()
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        controller = start_one(directory, counter)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    controller.send_signal(signal.SIGHUP)
+    assert controller.wait() == 0
+
+
+def test_a_run_that_another_process_writes_gets_no_page_from_this_one(tmp_path: Path) -> None:
+    counter = tmp_path / "counter"
+    directory = make_run(tmp_path, spec_document(counter, seconds=1.0, method={"sessions": 1, "trials": 2, "warmups": 0}))
+    controller = start_one(directory, counter)
+    while not finished(directory.path):
+        time.sleep(0.05)
+    assert run_cli("resume", str(directory.path), "--yes").returncode == 6
+    assert not (directory.path / "report").exists()
+    assert controller.wait() == 0
