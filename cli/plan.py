@@ -44,6 +44,7 @@ def command(
 
 
 def _print(loaded: LoadedSpec, plan: Plan) -> None:
+    from .run import own_steps
     from .tables import print_table
 
     click.echo(f"{loaded.spec.title}: {len(plan.experiments)} experiments, {len(plan.order)} allocations, seed {plan.seed}")
@@ -60,6 +61,11 @@ def _print(loaded: LoadedSpec, plan: Plan) -> None:
         click.echo(f"  session {session}: {'  '.join(order)}")
     if len(sessions) > 3:
         click.echo(f"  ... and {len(sessions) - 3} more sessions, each in its own random order (--json lists them all)")
+    steps = list(own_steps(loaded.spec, plan, loaded.path.parent))
+    if steps:
+        click.echo("\nSteps, in the order of each target")
+    for step in steps:
+        click.echo(f"  {step}")
     click.echo(f"\nTime: about {format_duration(plan.estimate_s)}")
     for target, amount in (plan.price or {}).items():
         click.echo(f"Price: {target} about {amount}")

@@ -183,9 +183,11 @@ def test_what_this_version_cannot_run_is_refused_before_anything_is_created(tmp_
     assert "the kubernetes runner is not part of this version yet" in done.stderr
     assert not (tmp_path / "run").exists()
     document = spec_document(tmp_path / "counter")
-    document["targets"]["a"]["lifecycle"] = {"bootstrap": [{"name": "x", "run": ["touch", str(tmp_path / "touched")]}]}
+    steps = [{"name": "x", "run": ["touch", str(tmp_path / "touched")]}, {"name": "y", "wait": {"condition": "pod/x Ready"}}]
+    document["targets"]["a"]["lifecycle"] = {"bootstrap": steps}
     done = run_cli("run", str(write_spec(tmp_path / "spec.yaml", document)), "--yes", "--out", str(tmp_path / "run"))
     assert done.returncode == 4
+    assert "there is no cluster" in done.stderr
     assert not (tmp_path / "touched").exists()
     document = spec_document(tmp_path / "counter", targets={"a": {"runner": "local", "cpus": [4000]}})
     document.pop("compare")

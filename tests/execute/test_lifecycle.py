@@ -476,4 +476,5 @@ def test_nothing_but_run_and_resume_carries_steps_out(tmp_path: Path) -> None:
     spec = write_spec(tmp_path / "spec.yaml", document_with(tmp_path, {"bootstrap": [step(tmp_path / "log", "up")]}))
     for verb in (("validate", str(spec)), ("plan", str(spec)), ("diff", str(spec), str(spec)), ("explain", "targets[].lifecycle")):
         assert run_cli(*verb).returncode == 0
+    assert "  a: bootstrap up: sh -c" in run_cli("plan", str(spec)).stdout
     assert lines(tmp_path) == []
