@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 import signal
@@ -10,7 +11,7 @@ import time
 import pytest
 
 from benchspec.engine.errors import JobTimeout, RunFailed
-from benchspec.engine.ports import Allocation, Command, Job, Session
+from benchspec.engine.ports import Allocation, Command, Job, Session, StepRunner
 from benchspec.engine.spec import Role, RolePlace
 from tests.conformance.beds import Bed
 
@@ -226,3 +227,13 @@ def test_a_session_hands_out_the_job_it_knows(session: Session, allocation: Allo
     job.wait(10)
     job.discard()
     assert session.attach("known") is None
+
+
+def test_what_a_lasting_command_leaves_running_ends_with_its_allocation(bed: Bed, allocation: Allocation) -> None:
+    if not isinstance(bed.runner, StepRunner):
+        pytest.skip("this runner carries out no lifecycle steps")
+    command = dataclasses.replace(sh("sleep 305 & sleep 306 >/dev/null 2>&1 & echo started"), lasting=True)
+    assert finish(allocation.start(command, "lasting")) == b"started\n"
+    assert len(bed.shell("pgrep -f '^sleep 30[56]$'").split()) == 2
+    allocation.release()
+    assert bed.shell("pgrep -f '^sleep 30[56]$'") == ""

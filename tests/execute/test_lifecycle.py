@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -266,6 +267,28 @@ def test_after_a_kill_while_measuring_a_finished_trial_is_kept_and_the_target_co
     assert [t.reattached for t in trials] == [True, False]
     assert count(tmp_path / "counter") == 2
     assert lines(tmp_path) == ["up", "down"] * 2
+
+
+def test_killed_at_random_moments_no_target_is_ever_up_twice_or_measured_while_down(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    lifecycle = {
+        "per": "session",
+        "bootstrap": [{"name": "up", "run": ["sh", "-c", 'sleep 0.1; mkdir "$0"; sleep 0.1; touch "$0/whole"', str(state)]}],
+        "destroy": [{"name": "down", "run": ["sh", "-c", 'sleep 0.1; rm -rf "$0"; sleep 0.1', str(state)]}],
+    }
+    document = document_with(tmp_path, lifecycle, method={**ONCE, "sessions": 4})
+    document["workloads"]["count"]["with"]["run"][2] = f'test -e {state}/whole && sleep 0.2 && echo "rate: 1"'
+    directory = make_run(tmp_path, document)
+    moments = random.Random(20230320)
+    for _ in range(6):
+        with start_cli("resume", str(directory.path), "--yes", "--quiet", stderr=subprocess.DEVNULL) as process:
+            time.sleep(moments.uniform(0.6, 1.8))
+            process.kill()
+    trials = execute(directory.path)
+    assert [t.status for t in trials] == [TrialStatus.VALID] * 4
+    assert not state.exists()
+    assert {r["error"] for r in step_results(directory.path) if "error" in r} <= {"its controller ended before it was seen to end"}
+    assert read_run(directory.path).findings == ()
 
 
 def test_clean_destroys_what_the_journal_says_is_up_after_showing_it(tmp_path: Path) -> None:
