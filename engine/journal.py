@@ -7,6 +7,7 @@ anywhere is found. ``n`` counts from 1 without gaps, ``v`` is the format version
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -155,10 +156,13 @@ class Journal:
         return record
 
     def _write(self, line: bytes) -> None:
-        before = os.fstat(self._descriptor).st_size
+        found = os.fstat(self._descriptor)
+        before = found.st_size
         try:
+            if not found.st_nlink:  # writing goes well, and nobody will ever read it
+                raise OSError(errno.ENOENT, "it was removed while the run went on")
             if os.write(self._descriptor, line) != len(line):
-                raise OSError(28, "No space left on device")
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(self._descriptor)
         except OSError as error:
             os.ftruncate(self._descriptor, before)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from .codec import decode
+from .errors import IntegrityError
 from .journal import Record, read_records
 from .load import build_spec
 from .plan import Plan
 from .results import ClaimCheck, FactSet, Finding, RawFile, RunData, Trial
-from .rundir import RunDirectory
+from .rundir import MANIFEST, RunDirectory
 
 T = TypeVar("T")
 
@@ -30,6 +31,7 @@ def read_run(path: Path, *, verify: bool = True) -> RunData:
     """
     directory = RunDirectory.open(path)
     records, _ = read_records(directory.journal_path)
+    check_manifest(directory, records)
     trials = {trial.sequence: trial for trial in (decode(Trial, r.data) for r in records if r.type == "trial.finished")}
     if verify:
         for file in (*(file for trial in trials.values() for file in trial.raw), *_printed_by_steps(records)):
@@ -49,6 +51,17 @@ def read_run(path: Path, *, verify: bool = True) -> RunData:
         complete=any(r.type == "run.finished" for r in records),
         resumed=sum(r.type == "run.resumed" for r in records),
     )
+
+
+def check_manifest(directory: RunDirectory, records: Sequence[Record]) -> None:
+    """Hold the manifest against the sum that the run's first record has of it. Raises IntegrityError."""
+    expected = next((r.data.get("manifest") for r in records if r.type == "run.started"), None)
+    if expected is not None and expected != directory.manifest_sha256():
+        raise IntegrityError(
+            "the file is not the one this run began with (its sha256 differs)",
+            where=str(directory.path / MANIFEST),
+            remedy="restore it from a copy",
+        )
 
 
 def _printed_by_steps(records: list[Record]) -> tuple[RawFile, ...]:

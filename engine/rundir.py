@@ -144,8 +144,12 @@ class RunDirectory:
         sums = {**manifest.get("sha256", {}), **{name: hashlib.sha256(data).hexdigest() for name, data in copied.items()}}
         whole = {"format": FORMAT, **manifest, **({"sha256": sums} if sums else {})}
         own = copied if template is None else {TEMPLATE: template, **copied}
-        for name, data in {SPEC: spec, RESOLVED: to_json(resolved), PLAN: to_json(plan), **own, MANIFEST: to_json(whole)}.items():
-            write_durably(path / name, data)
+        try:
+            for name, data in {SPEC: spec, RESOLVED: to_json(resolved), PLAN: to_json(plan), **own, MANIFEST: to_json(whole)}.items():
+                write_durably(path / name, data)
+        except StorageError:
+            shutil.rmtree(path, ignore_errors=True)  # half a run directory could be neither run nor resumed
+            raise
         return cls(path, whole)
 
     @classmethod
@@ -154,14 +158,24 @@ class RunDirectory:
 
         Raises:
             UsageError: this is no run directory.
-            IntegrityError: its manifest does not read.
+            IntegrityError: its manifest does not read, or the spec beside it is not the one that was run.
         """
-        if not (path / MANIFEST).is_file():
+        if not os.path.isfile(path / MANIFEST):
             raise UsageError("found no manifest.json", where=str(path), remedy="name a directory that `benchspec run` made")
         manifest = _read_json(path / MANIFEST)
-        if manifest.get("format") != FORMAT:
-            raise IntegrityError(f"found run format {manifest.get('format')!r}, expected {FORMAT!r}", where=str(path / MANIFEST))
+        if manifest.get("format") != FORMAT or not isinstance(manifest.get("run_id"), str):
+            raise IntegrityError(f"found run format {manifest.get('format')!r}, expected {FORMAT!r} and a run id", where=str(path / MANIFEST))
+        if "spec_sha256" in manifest:
+            _verified(path / SPEC, manifest["spec_sha256"])
         return cls(path, manifest)
+
+    def exists(self) -> bool:
+        """Whether it is still there: a run may be deleted while it is carried out."""
+        return os.path.isfile(self.path / MANIFEST)
+
+    def manifest_sha256(self) -> str:
+        """The sum of the manifest's bytes. It is the journal's first word, and the manifest has the sums of the other fixed files."""
+        return hashlib.sha256((self.path / MANIFEST).read_bytes()).hexdigest()
 
     @property
     def run_id(self) -> str:
@@ -198,7 +212,8 @@ class RunDirectory:
 
     def has_raw(self) -> bool:
         """Whether any trial left raw files, whatever the journal says."""
-        return any((self.path / RAW).iterdir())
+        raw = self.path / RAW
+        return raw.is_dir() and any(raw.iterdir())
 
     def store_raw(self, sequence: int, files: Mapping[str, bytes]) -> tuple[RawFile, ...]:
         """Write a trial's raw files durably, all or none, and return their sizes and sums. What an earlier attempt left half-written goes.
@@ -217,11 +232,11 @@ class RunDirectory:
         return _store(self.path / RAW_STEPS / name, files)
 
     def load_raw(self, sequence: int) -> dict[str, bytes]:
-        """Read a trial's raw files back; empty when there are none."""
+        """Read a trial's raw files back; empty when there are none. Raises IntegrityError when they cannot be read."""
         directory = self.raw_directory(sequence)
         if not directory.is_dir():
             return {}
-        return {entry.name: entry.read_bytes() for entry in sorted(directory.iterdir())}
+        return {entry.name: _verified(entry, None) for entry in sorted(directory.iterdir())}
 
     def verify_raw(self, file: RawFile) -> None:
         """Check one raw file against its record.

@@ -21,6 +21,7 @@ class Place:
         self.allocation_id = allocation_id
         self.secrets: set[str] = set()
         self._allocations: dict[str, Allocation] = {}
+        self._servers: list[Job] = []
         try:
             for site in dict.fromkeys(place.site for place in experiment.roles):
                 roles = [place for place in experiment.roles if place.site == site]
@@ -53,7 +54,7 @@ class Place:
             self._of(file.role).put(file.role, file.name, file.data)
         for number, server in enumerate(commands.servers):
             ready = dataclasses.replace(server, command=self._with_secrets(server.command))
-            self._of(server.command.role).serve(ready, f"{self.allocation_id}-server{number}")
+            self._servers.append(self._of(server.command.role).serve(ready, f"{self.allocation_id}-server{number}"))
         time.sleep(max((server.settle_s for server in commands.servers), default=0.0))
         return dataclasses.replace(commands, clients=tuple(map(self._with_secrets, commands.clients)))
 
@@ -80,6 +81,12 @@ class Place:
                 errors.append(error)
         if errors:
             raise errors[0]
+
+    def stop_servers(self) -> None:
+        """End what would go on without a controller, and keep all files."""
+        for server in self._servers:
+            with contextlib.suppress(BenchspecError):
+                server.cancel()
 
     def abandon(self) -> None:
         """Release while another error is on its way; what cannot be released now is found by `benchspec clean`."""

@@ -12,6 +12,7 @@ from ..gates import describe
 from ..journal import Journal
 from ..plan import Plan, arrange_session
 from ..ports import Problem, Runner, Session, Workload
+from ..readback import check_manifest
 from ..results import FactSet, Finding, FindingLevel, Trial, TrialKind, TrialStatus
 from ..rundir import RunDirectory
 from ..secrets import resolve_all
@@ -111,11 +112,13 @@ class Run:
             self._history = History(journal.records, self._directory.run_id)
             self._stage = Stage(self._directory, self._spec, self._sessions, journal, interrupts, self._observer, self._look_again)
             self._bench = TrialBench(self._directory, journal, interrupts, self._required_gates)
-            journal.append(RUN_RESUMED if self._history.started else RUN_STARTED, {"run_id": self._directory.run_id, "time": time.time()})
+            self._begin(journal)
             try:
                 self._measure_all()
             except StorageError:
                 self._disconnect()
+                if not self._directory.exists():  # then nobody can resume or clean it any more
+                    remove_leftovers(self._spec, self._catalogue, self._directory.run_id, only=self._used_sites())
                 raise
             except BaseException as error:
                 self._stop(error)
@@ -129,6 +132,11 @@ class Run:
         trials = tuple(self._history.trials[n] for n in sorted(self._history.trials))
         self._require_valid(trials)
         return trials
+
+    def _begin(self, journal: Journal) -> None:
+        check_manifest(self._directory, journal.records)
+        data = {"run_id": self._directory.run_id, "time": time.time(), "manifest": self._directory.manifest_sha256()}
+        journal.append(RUN_RESUMED if self._history.started else RUN_STARTED, data)
 
     def _stop(self, error: BaseException) -> None:
         with contextlib.suppress(StorageError):  # the error on its way is the one to tell
@@ -285,6 +293,7 @@ class Run:
         try:
             self._measure_round(self._with_warmups(missing, round_, allocation), place, allocation)
         except StorageError:  # its jobs' files are now the only copy of what was measured
+            place.stop_servers()
             raise
         except BaseException:
             place.abandon()

@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import gates
 from ..codec import decode, encode
-from ..errors import BenchspecError, Interrupted, JobTimeout, MissingTool, ParseError, RunFailed, StorageError, TransportLost
+from ..errors import BenchspecError, IntegrityError, Interrupted, JobTimeout, MissingTool, ParseError, RunFailed, StorageError, TransportLost
 from ..journal import Journal
 from ..ports import Commands, Completed, Job, Sample, Workload
 from ..results import Trial, TrialStatus
@@ -120,9 +120,7 @@ class TrialBench:
         """Before its jobs are cancelled: a program may end well on SIGTERM, and should this controller die now, none must take that for a result."""
         self._journal.append(LOST, {"sequence": slot.sequence, "reason": "interrupted"})
 
-    def reattach(
-        self, intent: Intent, jobs: Sequence[Job], experiment: Experiment, workload: Workload, *, secrets: Collection[str]
-    ) -> Trial | None:
+    def reattach(self, intent: Intent, jobs: Sequence[Job], experiment: Experiment, workload: Workload, *, secrets: Collection[str]) -> Trial | None:
         """Wait for jobs that an earlier controller started, and record them; None when they ended without a trace."""
         began = time.time()
         error: BenchspecError | None = None
@@ -303,9 +301,20 @@ def _compact(value: object) -> bytes:
 
 
 def _restore(files: Mapping[str, bytes]) -> tuple[Intent, Outcome] | None:
-    """The inverse of :func:`_raw_files`."""
+    """The inverse of :func:`_raw_files`. Raises IntegrityError: the files are not what was written."""
     if DESCRIPTION not in files:
         return None
+    try:
+        return _restored(files)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise IntegrityError(
+            f"raw files of a trial without a record do not read: {error!r}",
+            where=f"raw files {', '.join(sorted(files))}",
+            remedy="restore the trial's directory from a copy, or remove it to measure the trial again",
+        ) from error
+
+
+def _restored(files: Mapping[str, bytes]) -> tuple[Intent, Outcome]:
     told = json.loads(files[DESCRIPTION])
     monitor = json.loads(files.get("monitor.json", b"{}"))
     completed = tuple(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from benchspec.engine.errors import RunFailed
+from benchspec.engine.errors import IntegrityError, RunFailed, StorageError
 from benchspec.engine.rundir import RunDirectory
 from tests.execute.bench import count, execute, finished, make_run, records, run_cli, spec_document, start_cli
 
@@ -155,3 +155,63 @@ def test_a_run_that_another_process_writes_gets_no_page_from_this_one(tmp_path: 
     assert run_cli("resume", str(directory.path), "--yes").returncode == 6
     assert not (directory.path / "report").exists()
     assert controller.wait() == 0
+
+
+def delete_once_begun(directory: RunDirectory, counter: Path) -> subprocess.Popen[str]:
+    controller = start_one(directory, counter)
+    for name in ("journal.ndjson", "manifest.json"):
+        (directory.path / name).unlink()
+    return controller
+
+
+def test_a_run_directory_that_is_deleted_ends_the_run_and_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    counter = tmp_path / "counter"
+    directory = make_run(tmp_path, spec_document(counter, seconds=0.5))
+    assert delete_once_begun(directory, counter).wait() == 4
+    assert count(counter) == 1, "nothing was measured into the void"
+    assert not [p for p in (tmp_path / "state").rglob("*") if p.name != "benchspec"]
+
+
+def test_what_cannot_be_written_leaves_no_half_run_directory(tmp_path: Path) -> None:
+    full = tmp_path / "full"
+    full.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(full)], capture_output=True, check=False).returncode:
+        pytest.skip("a file system to fill needs root and mount(8)")
+    try:
+        (full / "ballast").write_bytes(bytes(12 << 10))
+        with pytest.raises(StorageError, match="No space left"):
+            make_run(full, single(tmp_path / "counter", "echo rate: 1"), "../full/run")
+        assert [p.name for p in full.iterdir() if p.name != "run.yaml"] == ["ballast"]
+    finally:
+        subprocess.run(["umount", "-l", str(full)], check=True)
+
+
+@pytest.mark.parametrize("name", ["spec.yaml", "manifest.json"])
+def test_a_fixed_file_that_was_edited_is_exit_9_and_named(tmp_path: Path, name: str) -> None:
+    directory = make_run(tmp_path, single(tmp_path / "counter", "echo rate: 1"))
+    execute(directory.path)
+    path = directory.path / name
+    path.write_bytes(path.read_bytes().replace(b"counted", b"counter"))
+    for verb in ("report", "resume"):
+        done = run_cli(verb, str(directory.path), *(["--yes"] if verb == "resume" else []))
+        assert done.returncode == 9, done.stderr
+        assert name in done.stderr
+
+
+@pytest.mark.parametrize("damage", ["garbage", "missing", "folder"])
+def test_raw_files_that_lost_their_record_and_were_damaged_are_exit_9(tmp_path: Path, damage: str) -> None:
+    directory = make_run(tmp_path, single(tmp_path / "counter", "printf x >> $COUNTER; echo rate: 1"))
+    execute(directory.path)
+    directory.journal_path.unlink()
+    raw = directory.path / "raw" / "000001"
+    match damage:
+        case "garbage":
+            (raw / "trial.json").write_text("garbage")
+        case "missing":
+            (raw / "0-stdout").unlink()
+        case _:
+            (raw / "folder").mkdir()
+    with pytest.raises(IntegrityError):
+        execute(directory.path)
+    assert count(tmp_path / "counter") == 1
