@@ -21,6 +21,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     import click
 
     from .app import app
+    from .terminal import echo
 
     try:
         result = app.main(args=None if arguments is None else list(arguments), prog_name="benchspec", standalone_mode=False)
@@ -30,13 +31,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
         error.show()
         return 2
     except click.Abort:
-        click.echo("stopped", err=True)
+        echo("stopped", err=True)
         return 130
     except BrokenPipeError:  # the reader of a pipe has gone: that is its right
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
     except BenchspecError as error:
-        click.echo(f"error: {error}", err=True)
+        echo(f"error: {error}", err=True)
         return error.exit_code
     except KeyboardInterrupt:
         return 130

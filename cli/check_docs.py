@@ -9,6 +9,7 @@ import click
 
 from .app import VERBS
 from .options import SPEC_FILE
+from .terminal import echo
 
 
 @click.command("check-docs", short_help=VERBS["check-docs"])
@@ -30,6 +31,6 @@ def command(pages: tuple[Path, ...], spec: Path | None, max_age: int | None) -> 
     today = datetime.now(UTC).date()
     stale = [(page, found) for page, text in texts.items() for found in check_page(text, spec_sha256=sha256, today=today, max_age_days=max_age)]
     for page, found in stale:
-        click.echo(f"{page}:{found.line}: region {found.region} {found.reason}")
+        echo(f"{page}:{found.line}: region {found.region} {found.reason}")
     if stale:
         raise IntegrityError(f"{len(stale)} stale regions", remedy="render them again with `benchspec report RUN --docs FOLDER`")

@@ -8,6 +8,7 @@ import click
 
 from .app import VERBS
 from .options import DIRECTORY
+from .terminal import echo
 
 
 @click.command("clean", short_help=VERBS["clean"])
@@ -41,11 +42,11 @@ def command(run: Path, yes: bool) -> None:
         still = remove_leftovers(spec, catalogue(), directory.run_id)
         journal.append("cleaned", {"removed": list(removed)})
     for name in removed:
-        click.echo(f"removed {name}")
+        echo(f"removed {name}")
     if failed:
         raise RunFailed("; ".join(failed), where=str(run), remedy="remove by hand what it left, or run `benchspec clean` again")
     if still:
         raise RunFailed(
             f"{len(still)} things came back while they were removed: {', '.join(still)}", where=str(run), remedy="run `benchspec clean` again"
         )
-    click.echo(f"{run}: nothing of this run is left on its sites")
+    echo(f"{run}: nothing of this run is left on its sites")

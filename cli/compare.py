@@ -9,6 +9,7 @@ import click
 
 from .app import VERBS
 from .options import DIRECTORY, print_json
+from .terminal import echo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,9 +57,9 @@ def _show(compared: dict[str, RunData], *, as_json: bool, require_verdict: bool)
         print_json({"comparisons": {name: encode(analysis.contrasts) for name, analysis in analyses.items()}})
     else:
         for name, run in compared.items():
-            click.echo(f"{name}:" if len(compared) > 1 else f"{run.spec.title}:")
+            echo(f"{name}:" if len(compared) > 1 else f"{run.spec.title}:")
             for statement in build_view(run, analyses[name]).summary:
-                click.echo(f"  - {statement}")
+                echo(f"  - {statement}")
     _judge(list(analyses.values()), require_verdict=require_verdict)
 
 

@@ -8,6 +8,7 @@ import click
 
 from .app import VERBS
 from .options import SPEC_FILE, print_json
+from .terminal import echo
 
 
 @click.command("diff", short_help=VERBS["diff"])
@@ -27,4 +28,4 @@ def command(old: Path, new: Path, as_json: bool) -> None:
     if as_json:
         print_json(diff_to_json(found))
     else:
-        click.echo(diff_to_text(found))
+        echo(diff_to_text(found))

@@ -9,6 +9,7 @@ import click
 
 from .app import VERBS
 from .options import SPEC_FILE, print_json
+from .terminal import echo
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,7 +87,7 @@ def _examine(site: Site, tools: Sequence[Tool], *, install: bool) -> tuple[Seque
 
 
 def _install(session: Session, packages: Sequence[str], tools: Sequence[Tool]) -> Sequence[ToolStatus]:
-    click.echo(f"installing {', '.join(packages)} with the host's package manager", err=True)
+    echo(f"installing {', '.join(packages)} with the host's package manager", err=True)
     session.install(packages)
     return session.find_tools(tools)
 
@@ -99,11 +100,11 @@ def _print(rows: Sequence[ToolStatus], findings: Sequence[Finding], missing: Seq
         [(row.tool.executable, row.path or "missing", row.version or "unknown", row.tool.package) for row in rows],
     )
     for finding in findings:
-        click.echo(f"{finding.level.value}: [{finding.code}] {finding.message}")
+        echo(f"{finding.level.value}: [{finding.code}] {finding.message}")
     if missing:
-        click.echo(f"missing: {', '.join(missing)}\n  what to do: apt-get install {' '.join(missing)}, or run again with --install-tools")
+        echo(f"missing: {', '.join(missing)}\n  what to do: apt-get install {' '.join(missing)}, or run again with --install-tools")
     else:
-        click.echo("every tool is there")
+        echo("every tool is there")
 
 
 def _to_json(rows: Sequence[ToolStatus], findings: Sequence[Finding], missing: Sequence[str]) -> dict[str, object]:

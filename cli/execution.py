@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
+from .terminal import echo
 
 if TYPE_CHECKING:
     from ..engine.analysis.model import Analysis
@@ -34,7 +34,7 @@ def refuse_problems(problems: Sequence[Problem]) -> None:
     if not problems:
         return
     for problem in problems:
-        click.echo(f"cannot run: {problem.message}\n  what to do: {problem.remedy}", err=True)
+        echo(f"cannot run: {problem.message}\n  what to do: {problem.remedy}", err=True)
     raise Unsupported(f"{len(problems)} problem{'s' if len(problems) > 1 else ''} found; nothing was created", remedy="see above")
 
 
@@ -57,9 +57,9 @@ def carry_out(directory: RunDirectory, spec: Spec, plan: Plan, options: Options,
     except BenchspecError as caught:
         raise (error or caught) from caught
     if error is not None:
-        click.echo(f"page of what was measured: {page}" if page else f"run directory: {directory.path}", err=True)
+        echo(f"page of what was measured: {page}" if page else f"run directory: {directory.path}", err=True)
         raise error
-    click.echo(page)
+    echo(page or directory.path)
 
 
 def write_page(path: Path) -> Path | None:

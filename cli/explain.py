@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .app import VERBS
+from .terminal import echo
 
 if TYPE_CHECKING:
     from ..engine.fields import Field
@@ -26,7 +27,7 @@ def command(what: str) -> None:
 
     code = re.fullmatch(r"(?P<kind>BS|F|EXIT-)(?P<number>[0-9]+)", what, re.IGNORECASE)
     lines = _code(code["kind"].upper(), code["number"]) if code else _fact_or_fields(what)
-    click.echo("\n".join(lines))
+    echo("\n".join(lines))
 
 
 def _code(kind: str, number: str) -> Iterator[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from .app import VERBS
+from .terminal import echo
 
 
 def template_names() -> list[str]:
@@ -32,7 +33,7 @@ def command(template: str, out: Path | None, list_: bool, force: bool) -> None:
     names = template_names()
     if list_:
         for name in names:
-            click.echo(name)
+            echo(name)
         return
     if template not in names:
         near = difflib.get_close_matches(template, names, 1)
@@ -49,7 +50,7 @@ def command(template: str, out: Path | None, list_: bool, force: bool) -> None:
             file.write_bytes(data)
         except OSError as error:
             raise StorageError(f"cannot write: {error.strerror}", where=str(file), remedy="choose a directory you may write to") from error
-        click.echo(file)
+        echo(file)
 
 
 def companions(text: str) -> dict[str, bytes]:

@@ -8,6 +8,7 @@ import click
 
 from .app import VERBS
 from .options import SPEC_FILE
+from .terminal import echo
 
 
 @click.command("migrate", short_help=VERBS["migrate"])
@@ -17,4 +18,4 @@ def command(spec: Path) -> None:
     from ..engine.load import load_spec
 
     loaded = load_spec(spec)
-    click.echo(f"{spec}: {loaded.spec.api_version} is the current version; there is nothing to migrate")
+    echo(f"{spec}: {loaded.spec.api_version} is the current version; there is nothing to migrate")

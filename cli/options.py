@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from .terminal import echo
+
 if TYPE_CHECKING:
     from ..engine.plan import Plan
     from ..engine.spec import LoadedSpec
@@ -47,4 +49,4 @@ def load_and_plan(path: Path, overrides: tuple[str, ...], seed: int | None, only
 
 def print_json(value: Mapping[str, Any]) -> None:
     """One JSON document on stdout."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    echo(json.dumps(value, indent=2, ensure_ascii=False))

@@ -8,6 +8,7 @@ import click
 
 from .app import VERBS
 from .options import print_json
+from .terminal import echo
 
 
 @click.command("parse", short_help=VERBS["parse"])
@@ -35,4 +36,4 @@ def command(tool: str, file: BinaryIO, parameters: str, as_json: bool) -> None:
         print_json({"tool": tool, "measurements": rows})
         return
     for m in measurements:
-        click.echo(f"{m.series}\t{m.value!r}\t{m.unit}")
+        echo(f"{m.series}\t{m.value!r}\t{m.unit}")

@@ -9,6 +9,7 @@ import click
 
 from .app import VERBS
 from .options import DIRECTORY, SPEC_FILE, load_and_plan, overrides_option, plan_options, print_json
+from .terminal import echo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +37,7 @@ def command(
     loaded, plan = load_and_plan(spec, overrides, seed, only, max_experiments)
     if render is not None:
         count = _render(loaded, plan, render)
-        click.echo(f"{count} files written to {render}", err=True)
+        echo(f"{count} files written to {render}", err=True)
     if as_json:
         print_json(plan_to_json(plan))
     else:
@@ -47,30 +48,30 @@ def _print(loaded: LoadedSpec, plan: Plan) -> None:
     from .run import own_steps
     from .tables import print_table
 
-    click.echo(f"{loaded.spec.title}: {len(plan.experiments)} experiments, {len(plan.order)} allocations, seed {plan.seed}")
+    echo(f"{loaded.spec.title}: {len(plan.experiments)} experiments, {len(plan.order)} allocations, seed {plan.seed}")
     print_table(
         ("id", "target", "workload", "point", "primary metric"),
         [(e.short_id, e.target, e.workload, ", ".join(f"{k}={v}" for k, v in e.point), e.primary) for e in plan.experiments],
     )
     names = {e.id: f"{e.target}/{e.cell}" for e in plan.experiments}
-    click.echo("\nOrder")
+    echo("\nOrder")
     sessions: dict[int, list[str]] = {}
     for allocation in plan.order:
         sessions.setdefault(allocation.session, []).append(names[allocation.experiment_id])
     for session, order in list(sessions.items())[:3]:
-        click.echo(f"  session {session}: {'  '.join(order)}")
+        echo(f"  session {session}: {'  '.join(order)}")
     if len(sessions) > 3:
-        click.echo(f"  ... and {len(sessions) - 3} more sessions, each in its own random order (--json lists them all)")
+        echo(f"  ... and {len(sessions) - 3} more sessions, each in its own random order (--json lists them all)")
     steps = list(own_steps(loaded.spec, plan, loaded.path.parent))
     if steps:
-        click.echo("\nSteps, in the order of each target")
+        echo("\nSteps, in the order of each target")
     for step in steps:
-        click.echo(f"  {step}")
-    click.echo(f"\nTime: about {format_duration(plan.estimate_s)}")
+        echo(f"  {step}")
+    echo(f"\nTime: about {format_duration(plan.estimate_s)}")
     for target, amount in (plan.price or {}).items():
-        click.echo(f"Price: {target} about {amount}")
+        echo(f"Price: {target} about {amount}")
     for note in plan.notes:
-        click.echo(f"Note: {note}")
+        echo(f"Note: {note}")
 
 
 def format_duration(seconds: float) -> str:

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-import click
-
 from ..engine.execute.events import Event
+from .terminal import echo, plain
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -36,7 +35,7 @@ class JsonLines:
     def notify(self, event: Event) -> None:
         """Print ``event``."""
         with _whoever_reads(1):
-            click.echo(json.dumps({"event": event.kind, "at": round(time.time(), 3), "message": event.message, **event.data}, ensure_ascii=False))
+            echo(json.dumps({"event": event.kind, "at": round(time.time(), 3), "message": event.message, **event.data}, ensure_ascii=False))
 
     def __enter__(self) -> Self:
         return self
@@ -88,7 +87,7 @@ class Plain:
         counter = self._counter
         head = f"[{counter.done}/{counter.total}, {counter.left_s():.0f} s left] " if event.kind == "trial.finished" else ""
         with _whoever_reads(2):
-            click.echo(f"{head}{event.message}", err=True)
+            echo(f"{head}{event.message}", err=True)
 
     def __enter__(self) -> Self:
         return self
@@ -126,12 +125,12 @@ class Live:
             self._draw(event)
 
     def _draw(self, event: Event) -> None:
-        trial = event.kind == "trial.finished"
+        trial, message = event.kind == "trial.finished", plain(event.message)
         if not trial or event.data["status"] != "valid":
-            self._progress.console.print(event.message, markup=False, highlight=False)
+            self._progress.console.print(message, markup=False, highlight=False)
         left = f"about {self._counter.left_s():.0f} s left"
         self._progress.update(
-            self._task, completed=self._counter.done, total=self._counter.total or None, description=event.message if trial else "", left=left
+            self._task, completed=self._counter.done, total=self._counter.total or None, description=message if trial else "", left=left
         )
         self._progress.refresh()
 

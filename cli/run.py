@@ -14,6 +14,7 @@ import click
 
 from .app import VERBS
 from .options import DIRECTORY, SPEC_FILE, load_and_plan, overrides_option, plan_options
+from .terminal import echo
 
 if TYPE_CHECKING:
     from ..engine.plan import Plan
@@ -83,9 +84,7 @@ def create_directory(loaded: LoadedSpec, plan: Plan, out: Path | None) -> RunDir
     }
     path = out or Path("runs") / f"{loaded.spec.name}-{stamp}"
     template, scripts = read_template(loaded), read_scripts(loaded)
-    return RunDirectory.create(
-        path, manifest=manifest, spec=loaded.source, resolved=resolved, plan=planned, template=template, scripts=scripts
-    )
+    return RunDirectory.create(path, manifest=manifest, spec=loaded.source, resolved=resolved, plan=planned, template=template, scripts=scripts)
 
 
 def read_template(loaded: LoadedSpec) -> bytes | None:
@@ -149,9 +148,9 @@ def confirm(lines: list[str], *, yes: bool) -> None:
 
     if not lines:
         return
-    click.echo("This spec executes:", err=True)
+    echo("This spec executes:", err=True)
     for line in lines:
-        click.echo(f"  {line}", err=True)
+        echo(f"  {line}", err=True)
     if yes:
         return
     if not sys.stdin.isatty():

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-import click
+from .terminal import echo, plain
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print ``rows`` under ``header`` on stdout."""
+    rows = [[plain(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
         from rich.console import Console
         from rich.table import Table
@@ -22,4 +23,4 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         return
     widths = [max(len(cell) for cell in column) for column in zip(header, *rows, strict=True)]
     for row in (header, *rows):
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

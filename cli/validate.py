@@ -8,6 +8,7 @@ import click
 
 from .app import VERBS
 from .options import SPEC_FILE, overrides_option
+from .terminal import echo
 
 
 @click.command("validate", short_help=VERBS["validate"])
@@ -30,9 +31,9 @@ def command(specs: tuple[Path, ...], overrides: tuple[str, ...], format_: str, q
     found = [diagnostic for path in specs for diagnostic in check_spec(path, overrides=overrides)]
     text = render(found, format_)
     if text:
-        click.echo(text)
+        echo(text)
     errors = sum(diagnostic.severity is Severity.ERROR for diagnostic in found)
     if format_ == "text" and not quiet:
         warnings = len(found) - errors
-        click.echo(f"{len(specs)} spec{'s' if len(specs) != 1 else ''} checked: {errors} errors, {warnings} warnings", err=True)
+        echo(f"{len(specs)} spec{'s' if len(specs) != 1 else ''} checked: {errors} errors, {warnings} warnings", err=True)
     return 2 if errors else 0

@@ -7,15 +7,20 @@ difference. Experiments are matched by target and cell, and told apart by id. No
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from . import identity
+from .diagnostics import escape
 from .expand import MAX_EXPERIMENTS, expand
 from .meanings import Meaning, Meanings, Subject, of_experiment, of_spec
 from .ports import Workload
 from .spec import Experiment, Json, LoadedSpec
 from .units import Dimension, scale_for
+
+LONGEST_VALUE = 300
+"""Characters of a value in the text for reviewers; the JSON has all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,17 +162,18 @@ def _changes_to_text(changes: Sequence[Change]) -> Iterator[str]:
         found = [change for change in changes if change.subject is subject]
         if found:
             yield f"\n## {heading}\n"
-            yield from (f"- `{change.path}`: {_sides(change)}" for change in found)
+            yield from (f"- {_code(change.path)}: {_sides(change)}" for change in found)
 
 
 def _results_to_text(diff: SpecDiff) -> Iterator[str]:
     counts = {"kept (need not run again)": diff.kept, "incomparable": diff.changed, "added": diff.added, "removed": diff.removed}
     yield f"\n## Results\n\nExperiments: {', '.join(f'{len(found)} {what}' for what, found in counts.items())}.\n"
     for affected in diff.changed:
-        reasons = ", ".join(f"{change.path} {_sides(change)}" for change in affected.because) or "it meant the same as another experiment"
-        yield f"- incomparable: {affected.target} {affected.cell} ({affected.old_id[:12]} to {affected.new_id[:12]}) because of {reasons}"
-    yield from (f"- without a successor: {entry.target} {entry.cell} ({entry.id[:12]})" for entry in diff.removed)
-    yield from (f"- to be measured: {entry.target} {entry.cell} ({entry.id[:12]})" for entry in diff.added)
+        reasons = ", ".join(f"{_code(change.path)} {_sides(change)}" for change in affected.because) or "it meant the same as another experiment"
+        ids = f"{affected.old_id[:12]} to {affected.new_id[:12]}"
+        yield f"- incomparable: {_code(f'{affected.target} {affected.cell}')} ({ids}) because of {reasons}"
+    yield from (f"- without a successor: {_code(f'{entry.target} {entry.cell}')} ({entry.id[:12]})" for entry in diff.removed)
+    yield from (f"- to be measured: {_code(f'{entry.target} {entry.cell}')} ({entry.id[:12]})" for entry in diff.added)
 
 
 def _sides(change: Change) -> str:
@@ -181,10 +187,20 @@ def _sides(change: Change) -> str:
 _UNITS = {"memory.total": Dimension.BYTES, "storage.size": Dimension.BYTES, "net.link": Dimension.BIT_RATE}
 
 
+def _code(text: str) -> str:
+    """``text`` from a spec as code on one line: in a comment on a pull request no link, mention or HTML may grow out of it."""
+    line = escape(" ".join(text.split()), LONGEST_VALUE)
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))
+    pad = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{pad}{line}{pad}{fence}" if line else "(empty)"
+
+
 def _show(path: str, value: Json) -> str:
     """A value for people; the claims in bytes and bit/s get a readable unit."""
     for claim, dimension in _UNITS.items():
         if path.endswith(claim) and isinstance(value, int | float):
             factor, unit = scale_for([float(value)], dimension)
             return f"{value / factor:.6g} {unit}"
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, int | float):
+        return json.dumps(value)
+    return _code(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))

@@ -168,7 +168,21 @@ def test_the_text_is_for_reviewers() -> None:
     assert text.startswith("## Environment\n\n- `targets.a.memory.total`: 16 GiB to 32 GiB\n\n## Workloads\n\n")
     assert "- `workloads.net.matrix.streams.16`: added 16\n" in text
     assert "- `workloads.net.matrix.streams.8`: removed 8\n\n## Method\n\n- `method.sessions`: 10 to 30\n" in text
-    assert "\n\nExperiments: 3 kept (need not run again), 3 incomparable, 2 added, 2 removed.\n\n- incomparable: a net[streams=1] (" in text
-    assert "because of memory.total 16 GiB to 32 GiB" in text
-    assert "- without a successor: a net[streams=8] (" in text
-    assert "- to be measured: b net[streams=16] (" in text
+    assert "\n\nExperiments: 3 kept (need not run again), 3 incomparable, 2 added, 2 removed.\n\n- incomparable: `a net[streams=1]` (" in text
+    assert "because of `memory.total` 16 GiB to 32 GiB" in text
+    assert "- without a successor: `a net[streams=8]` (" in text
+    assert "- to be measured: `b net[streams=16]` (" in text
+
+
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        ("[x](javascript:y) @all <img src=x>", "`[x](javascript:y) @all <img src=x>`"),
+        ("a `b` ``", "``` a `b` `` ```"),
+        ("\x1b[2J\n# b", "`\\x1b[2J # b`"),
+        ("x" * 400, f"`{'x' * 297}...`"),
+        (" ", "(empty)"),
+    ],
+)
+def test_the_text_shows_what_a_spec_says_as_code(title: str, shown: str) -> None:
+    assert f"- `targets.a.title`: `A` to {shown}\n" in diff_to_text(compared(target_with(title=title)))
