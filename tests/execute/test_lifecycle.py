@@ -245,7 +245,7 @@ def killed_while(directory: RunDirectory, holds: Any) -> None:
 
 def test_after_a_kill_the_interrupted_bring_up_is_destroyed_then_brought_up_again(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    slow = {"name": "slow", "run": ["sh", "-c", 'echo "slow begins" >> "$0"; sleep 1; echo "slow ends" >> "$0"; echo id-7', str(log)]}
+    slow: dict[str, Any] = {"name": "slow", "run": ["sh", "-c", 'echo "slow begins" >> "$0"; sleep 1; echo "slow ends" >> "$0"; echo id-7', str(log)]}
     slow["capture"] = {"id": {"stdout": True}}
     down = {"name": "down", "run": note(log, "down ${output:slow.id}")}
     directory = make_run(tmp_path, document_with(tmp_path, {"bootstrap": [slow], "destroy": [down]}))
@@ -501,3 +501,47 @@ def test_nothing_but_run_and_resume_carries_steps_out(tmp_path: Path) -> None:
         assert run_cli(*verb).returncode == 0
     assert "  a: bootstrap up: sh -c" in run_cli("plan", str(spec)).stdout
     assert lines(tmp_path) == []
+
+
+def test_a_program_that_is_not_there_and_an_output_that_never_came_are_told(tmp_path: Path) -> None:
+    lifecycle = {
+        "bootstrap": [{"name": "gone", "run": ["no-such-program-y"], "capture": {"id": {"stdout": True}}}],
+        "destroy": [{"name": "down", "run": ["echo", "${output:gone.id}"]}, step(tmp_path / "log", "last")],
+    }
+    directory = make_run(tmp_path, document_with(tmp_path, lifecycle))
+    with pytest.raises(RunFailed, match="bootstrap step gone failed: no program 'no-such-program-y'"):
+        execute(directory.path)
+    (finding,) = read_run(directory.path).findings
+    assert "destroy step down was not started: ${output:gone.id} was not captured" in finding.message
+    assert lines(tmp_path) == ["last"]
+
+
+def test_a_signal_ends_a_wait(tmp_path: Path) -> None:
+    lifecycle = {"ready": [{"name": "rest", "wait": {"seconds": "60 s"}, "timeout": "2 min"}], "destroy": [step(tmp_path / "log", "down")]}
+    directory = make_run(tmp_path, document_with(tmp_path, lifecycle))
+    alarm = subprocess.Popen(["sh", "-c", f"until grep -q step.started {directory.journal_path}; do sleep 0.05; done; kill -TERM {os.getpid()}"])
+    with pytest.raises(Interrupted):
+        execute(directory.path)
+    alarm.wait()
+    assert step_results(directory.path)[0]["error"] == "interrupted"
+    assert lines(tmp_path) == ["down"]
+
+
+def test_what_a_step_printed_is_not_kept_when_its_secret_cannot_be_read_any_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("canary-4711\n")
+    steps = [{"name": "burn", "run": ["sh", "-c", f'echo "$T"; rm {secret}'], "env": {"T": f"${{secret:file:{secret}}}"}}]
+    directory = make_run(tmp_path, document_with(tmp_path, {"bootstrap": steps}))
+    with pytest.raises(RunFailed, match="what it printed is not kept"):
+        execute(directory.path)
+    assert not [p for p in directory.path.rglob("*") if p.is_file() and b"canary-4711" in p.read_bytes()]
+
+
+def test_a_value_the_workload_cannot_use_fails_its_trials_only(tmp_path: Path) -> None:
+    document = document_with(tmp_path, {"bootstrap": [{"name": "say", "run": ["echo", "soon"], "capture": {"it": {"stdout": True}}}]}, only_a=False)
+    document["targets"]["b"]["lifecycle"] = {"bootstrap": [{"name": "say", "run": ["echo", "5 s"], "capture": {"it": {"stdout": True}}}]}
+    document["workloads"]["count"]["with"]["timeout"] = "${output:say.it}"
+    directory = make_run(tmp_path, document)
+    with pytest.raises(RunFailed, match="soon"):
+        execute(directory.path)
+    assert sorted(t.status for t in read_run(directory.path).trials) == [TrialStatus.FAILED, TrialStatus.VALID]
