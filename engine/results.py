@@ -172,7 +172,7 @@ class ClaimCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactSet:
-    """All facts observed on one site for one target at one moment (``when``: before, after-session-N, after)."""
+    """All facts observed on one site for one target at one moment (``when``: before, resumed, after-session-N, after)."""
 
     target: str
     site: str

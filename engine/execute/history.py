@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from ..codec import decode
 from ..journal import Record
-from ..results import Trial
+from ..results import FactSet, Trial
+from .observe import FACTS
 from .slots import Slot
 from .trial import FINISHED, LOST, STARTED, Intent
 
@@ -24,13 +25,14 @@ class Extension:
 
 
 class History:
-    """The state a run goes on from. It is empty for a new run."""
+    """The state a run goes on from. It is empty for a new run. ``facts`` are the first that were observed of each target on each site."""
 
     def __init__(self, records: Sequence[Record], run_id: str) -> None:
         self.started = bool(records)
         self.trials: dict[int, Trial] = {}
         self.intents: dict[int, Intent] = {}
         self.extension: Extension | None = None
+        self.facts: dict[tuple[str, str], FactSet] = {}
         self._attempts: Counter[int] = Counter()
         self._allocations: Counter[tuple[int, str]] = Counter()
         self._last = 0
@@ -51,6 +53,9 @@ class History:
             self.intents.pop(record.data["sequence"], None)
         elif record.type == EXTENDED:
             self.extension = decode(Extension, record.data)
+        elif record.type == FACTS:
+            facts = decode(FactSet, record.data)
+            self.facts.setdefault((facts.target, facts.site), facts)
         elif record.type == "allocation.started":
             self._allocations[record.data["session"], record.data["experiment_id"]] += 1
 

@@ -29,6 +29,7 @@ from .step_places import find_step_problems, step_sites
 from .trial import LOST, TrialBench
 
 RUN_STARTED, RUN_RESUMED, RUN_FINISHED, RUN_STOPPED = "run.started", "run.resumed", "run.finished", "run.stopped"
+RESUMED = "resumed"
 ALLOCATED, RELEASED, FAILED_ALLOCATION = "allocation.started", "allocation.released", "allocation.failed"
 
 
@@ -149,7 +150,10 @@ class Run:
         bare = [experiment for experiment in self._plan.experiments if not self._stage.changes(experiment.target)]
         if bare:
             self._skipped = observatory.find_tools(bare, self._workloads, install=self._options.install_tools)
-        before = observatory.observe("before")
+        before = observatory.observe(RESUMED if self._history.trials else "before")
+        if self._history.trials:  # what was measured already must have been measured on these very machines
+            known = [f for f in before if (f.target, f.site) in self._history.facts]
+            observatory.compare([self._history.facts[f.target, f.site] for f in known], known)
         observatory.check_claims([f for f in before if not self._stage.changes(f.target)], allow_drift=self._options.allow_drift)
         rounds = number_slots(self._plan.order)
         self._history.reserve(max((s.sequence for r in rounds for s in r.slots), default=0))

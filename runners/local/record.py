@@ -140,9 +140,16 @@ def ended_at(directory: Path) -> float:
 
 
 def fetched(record: Record) -> dict[str, bytes]:
-    """Those of the files to fetch that are there. Raises RunFailed for a name that leads out of the work directory."""
+    """Those of the files to fetch that are there.
+
+    Raises:
+        RunFailed: a name leads out of the work directory, or the program forbade this user to read what it wrote.
+    """
     paths = {name: inside(record.workdir, name) for name in record.fetch}
-    return {name: path.read_bytes() for name, path in paths.items() if path.is_file()}
+    try:
+        return {name: path.read_bytes() for name, path in paths.items() if path.is_file()}
+    except OSError as error:
+        raise RunFailed(f"a file to fetch cannot be read: {error.strerror}", where=str(error.filename)) from error
 
 
 def erase(directory: Path) -> None:

@@ -144,3 +144,14 @@ def remove_tree(path: Path) -> None:
         except FileNotFoundError:
             if path.exists():  # something else vanished while we walked: once more
                 shutil.rmtree(path)
+        except PermissionError:  # programs make directories that even their owner may not change, as Go does with its modules
+            _make_writable(path)
+            shutil.rmtree(path)
+
+
+def _make_writable(path: Path) -> None:
+    """Give this user back all rights on the directories below ``path``, from the top, since what is below a closed one cannot be seen."""
+    path.chmod(0o700)
+    for entry in path.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            _make_writable(entry)

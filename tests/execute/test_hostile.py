@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from benchspec.engine.errors import IntegrityError, RunFailed, StorageError
+from benchspec.engine.journal import format_record
+from benchspec.engine.readback import read_run
 from benchspec.engine.rundir import RunDirectory
 from tests.execute.bench import count, execute, finished, make_run, records, run_cli, spec_document, start_cli
 
@@ -215,3 +217,20 @@ def test_raw_files_that_lost_their_record_and_were_damaged_are_exit_9(tmp_path: 
     with pytest.raises(IntegrityError):
         execute(directory.path)
     assert count(tmp_path / "counter") == 1
+
+
+def test_going_on_where_the_facts_are_others_is_a_finding(tmp_path: Path) -> None:
+    """The journal of a run that began on a host with another kernel."""
+    directory = make_run(tmp_path, single(tmp_path / "counter", "echo rate: 1"))
+    execute(directory.path)
+    known = records(directory.path)
+    for record in known:
+        for fact in record.data.get("facts", ()):
+            if fact["name"] == "kernel.release":
+                fact["value"] = "1.2.13"
+    until = next(i for i, r in enumerate(known) if r.type == "trial.finished")
+    directory.journal_path.write_bytes(b"".join(map(format_record, known[: until + 1])))
+    execute(directory.path)
+    run = read_run(directory.path)
+    assert any(f.code == "F102" and "kernel.release" in f.message and "1.2.13" in f.message for f in run.findings)
+    assert {f.when for f in run.facts} == {"before", "resumed", "after"}

@@ -59,7 +59,7 @@ def test_a_finished_run_has_nothing_left_to_do(tmp_path: Path) -> None:
     directory = make_run(tmp_path, spec_document(counter))
     first = execute(directory.path)
     assert execute(directory.path) == first
-    assert count(counter) == 18
+    assert count(counter) == len(first), "18, and one more for each trial that a busy neighbour made invalid"
 
 
 def test_an_invalid_trial_is_kept_shown_and_replaced(tmp_path: Path) -> None:

@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from benchspec.engine.errors import RunFailed, StorageError, UsageError
 from benchspec.engine.spec import Role, RolePlace, Site
-from benchspec.runners.local import state
+from benchspec.runners.local import record, state
 from benchspec.runners.registry import get_runner
 
 HERE = Site(name="here", runner="local")
@@ -112,3 +114,54 @@ def test_removing_what_is_gone_is_harmless(tmp_path: Path) -> None:
     state.remove_tree(tmp_path / "never")
     with pytest.raises(StorageError):
         state.remove_tree(Path("/proc/self"))
+
+
+def as_somebody(action: Callable[[], object]) -> str:
+    """What ``action`` ends with as a user without root's rights: the name of its error, or nothing."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root to become somebody else")
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgid(65534)
+            os.setuid(65534)
+            action()
+        except BaseException as error:  # told to the parent, since a fork of the tests must not go on as one
+            os.write(writing, f"{type(error).__name__}: {error}".encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    os.waitpid(child, 0)
+    with open(reading) as stream:
+        return stream.read()
+
+
+@pytest.fixture
+def theirs() -> Iterator[Path]:
+    """A directory of another user, below one that everybody can enter."""
+    path = Path(tempfile.mkdtemp(dir="/var/tmp"))
+    os.chown(path, 65534, 65534)
+    yield path
+    subprocess.run(["rm", "-rf", str(path)], check=True)
+
+
+def test_directories_that_their_owner_may_not_change_are_removed(theirs: Path) -> None:
+    def remove() -> None:
+        (theirs / "w" / "closed" / "deep").mkdir(parents=True)
+        (theirs / "w" / "closed" / "deep" / "file").touch()
+        (theirs / "w" / "link").symlink_to("/")
+        for name in ("w/closed/deep", "w/closed", "w"):
+            (theirs / name).chmod(0)
+        state.remove_tree(theirs / "w")
+
+    assert as_somebody(remove) == ""
+    assert list(theirs.iterdir()) == []
+
+
+def test_a_file_that_may_not_be_read_is_told(theirs: Path) -> None:
+    def fetch() -> None:
+        (theirs / "f").touch(mode=0)
+        record.fetched(record.Record(argv=("x",), workdir=theirs, fetch=("f",), allocation="a", boot_id="b", started_at=0.0))
+
+    assert as_somebody(fetch).startswith("RunFailed: ")
