@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..engine.analysis.model import Analysis
-from ..engine.results import RunData
+from ..engine.results import ClaimState, RunData, TrialKind
 from ..engine.spec import Method, Mode, Order
 from .model import Item
 from .numbers import RULE, scale_column, write_declared
@@ -28,7 +28,7 @@ def describe_method(run: RunData, analysis: Analysis) -> tuple[Item, ...]:
     rows = [
         Item(name="Order", text=ORDERS[method.order]),
         Item(name="Seed", text=str(method.seed)),
-        Item(name="Sessions", text=f"{method.sessions} per experiment, each with everything fresh; the session is the unit of analysis"),
+        Item(name="Sessions", text=f"{method.sessions} planned per experiment, each with everything fresh; the session is the unit of analysis"),
         Item(name="Trials", text=f"{method.trials} measured and {method.warmups} warm-up per session; warm-ups are kept and never summarised"),
         Item(name="Replacements", text=f"up to {method.replacements} invalid trials per session repeated; the invalid ones stay listed"),
         *_optional(method),
@@ -41,17 +41,27 @@ def describe_method(run: RunData, analysis: Analysis) -> tuple[Item, ...]:
 
 
 def list_warnings(run: RunData) -> tuple[str, ...]:
-    """What a reader must know before the numbers: smoke mode, a run cut short, confounded order, a single session."""
+    """What a reader must know before the numbers: smoke mode, a run cut short, contradicted claims, confounded order, a single session."""
     method, warnings = run.spec.method, []
     if method.mode is Mode.SMOKE:
         warnings.append("This was a smoke run: it shows that everything works and carries no verdict.")
     if not run.complete:
-        warnings.append("This run was cut short: what follows is what had been measured until then.")
+        warnings.append(f"This run was cut short: what follows is what had been measured until then, {_share(run)}.")
+    contradicted = sum(check.state is ClaimState.MISMATCH for check in run.claims)
+    if contradicted:
+        what = "A claim of the spec is" if contradicted == 1 else f"{contradicted} claims of the spec are"
+        warnings.append(f"{what} contradicted by what was observed, and the run went on all the same: see Claims.")
     if method.order is Order.SEQUENTIAL:
         warnings.append("The targets were measured one after the other: a change over time cannot be told from a difference between them.")
     if method.sessions == 1:
         warnings.append("There is one session: the intervals do not cover a new allocation.")
     return tuple(warnings)
+
+
+def _share(run: RunData) -> str:
+    planned = run.spec.method.sessions * run.spec.method.trials * sum(e.id not in run.skipped for e in run.experiments)
+    made = sum(trial.kind is TrialKind.MEASURED and trial.replaces is None for trial in run.trials)
+    return f"{made} of {planned} planned trials"
 
 
 def _optional(method: Method) -> list[Item]:

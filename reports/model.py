@@ -182,6 +182,15 @@ class ClaimRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Caution:
+    """A kind of finding that is a warning or an error: its ``code``, what it means in a few words, and what it is ``about``."""
+
+    code: str
+    title: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FindingRow:
     """One coded finding, with what it is about."""
 
@@ -254,6 +263,7 @@ class View:
     configurations: tuple[Configuration, ...]
     facts: FactTable
     claims: tuple[ClaimRow, ...]
+    cautions: tuple[Caution, ...]
     findings: tuple[FindingRow, ...]
     differences: tuple[ObservedDifference, ...]
     not_measured: tuple[Absence, ...]

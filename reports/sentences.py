@@ -75,7 +75,7 @@ def write_sentence(contrast: Contrast, names: Names, family: int) -> str:
         return _void_sentence(contrast, names)
     difference = established(contrast)
     body = _difference(contrast, names, difference, percent) if difference else _no_difference(contrast, names, family, percent)
-    return body + _bound(contrast, percent) + _test_dependence(contrast)
+    return body + _bound(contrast, percent) + _test_dependence(contrast) + _no_width(contrast)
 
 
 def verdict_words(contrast: Contrast) -> str:
@@ -192,6 +192,23 @@ def _test_dependence(contrast: Contrast) -> str:
     return " The verdict depends on the test: a rank test decides otherwise." if contrast.test_dependent else ""
 
 
+def _no_width(contrast: Contrast) -> str:
+    """A constant of the system and a tool that rounds look the same: the interval is a point either way."""
+    if contrast.interval is None or contrast.interval.low != contrast.interval.high:
+        return ""
+    return " The sessions do not differ at all, so the interval has no width and cannot tell how sure this is."
+
+
+def _titled(reason: str, contrast: Contrast, names: Names) -> str:
+    """``reason`` with the target it begins or ends with called by its title."""
+    for name, title in ((contrast.baseline, names.baseline), (contrast.target, names.target)):
+        if reason.startswith(f"{name} has no valid trial"):
+            return title + reason.removeprefix(name)
+        if reason.endswith(f" of {name} are valid"):
+            return f"{reason.removesuffix(f'{name} are valid')}{title} are valid"
+    return reason
+
+
 def _void_sentence(contrast: Contrast, names: Names) -> str:
     verdict = contrast.verdict
     void = verdict.void if verdict and verdict.void else Void.TOO_FEW
@@ -199,6 +216,6 @@ def _void_sentence(contrast: Contrast, names: Names) -> str:
         return (
             f"In {noun(contrast.metric)} {names.target} and {names.baseline} are both at the documented limit: this says nothing about the software."
         )
-    reason = f" ({verdict.reason})" if verdict and verdict.reason else ""
+    reason = f" ({_titled(verdict.reason, contrast, names)})" if verdict and verdict.reason else ""
     needed = f" About {contrast.sessions_needed} sessions would be enough." if void is Void.TOO_FEW and contrast.sessions_needed else ""
     return f"No verdict on {_subject(contrast, names)}: {void.value}{reason}.{needed}"

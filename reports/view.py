@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from ..engine.analysis.model import Analysis
+from ..engine.findings import CODES
 from ..engine.results import Finding, FindingLevel, RunData
 from .candidates import list_differences
 from .configuration import describe_targets, list_claims
 from .method import FORMULAS, describe_method, list_warnings
-from .model import Absence, FindingRow, Item, Statement, View
+from .model import Absence, Caution, FindingRow, Item, Statement, View
 from .numbers import write_declared
 from .results import Context, compare, describe_workloads, make_context
 from .selection import compare_facts
@@ -17,6 +18,7 @@ from .sentences import Tone
 from .trials import list_excluded, list_raw, tally_trials
 from .values import make_slugs
 
+MOST_SUBJECTS = 3
 RANK = {Tone.WORSE: 0, Tone.BETTER: 0, Tone.NEUTRAL: 1, Tone.VOID: 2}
 LEVELS = {FindingLevel.ERROR: 0, FindingLevel.WARNING: 1, FindingLevel.NOTE: 2}
 
@@ -26,6 +28,7 @@ def build_view(run: RunData, analysis: Analysis) -> View:
     tallies = tally_trials(run)
     context = make_context(run, analysis, tallies)
     anchors = make_slugs(f"target-{t.name}" for t in run.spec.targets)
+    findings = _findings(context)
     configurations = describe_targets(run, {t.name: anchors[f"target-{t.name}"] for t in run.spec.targets})
     return View(
         title=run.spec.title,
@@ -41,7 +44,8 @@ def build_view(run: RunData, analysis: Analysis) -> View:
         configurations=configurations,
         facts=compare_facts(configurations),
         claims=list_claims(run),
-        findings=_findings(context),
+        cautions=_cautions(findings),
+        findings=findings,
         differences=list_differences(run, analysis),
         not_measured=_not_measured(context),
         excluded=list_excluded(run, context.titles),
@@ -111,6 +115,23 @@ def _findings(context: Context) -> tuple[FindingRow, ...]:
         return ", ".join(part for part in parts if part)
 
     return tuple(FindingRow(code=f.code, level=f.level.value, subject=subject(f), message=" ".join(f.message.split())) for f in ordered)
+
+
+def _cautions(findings: tuple[FindingRow, ...]) -> tuple[Caution, ...]:
+    """Warnings and errors by their codes, for a reader who stops after the summary."""
+    about: dict[str, dict[str, None]] = {}
+    for row in findings:
+        if row.level != FindingLevel.NOTE:
+            about.setdefault(row.code, {})[row.subject or "the run"] = None
+    return tuple(
+        Caution(code=code, title=CODES[code].title if code in CODES else "a finding", about=_shortened(list(subjects)))
+        for code, subjects in about.items()
+    )
+
+
+def _shortened(subjects: list[str]) -> str:
+    rest = len(subjects) - MOST_SUBJECTS
+    return "; ".join(subjects[:MOST_SUBJECTS]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _not_measured(context: Context) -> tuple[Absence, ...]:

@@ -117,6 +117,7 @@ def _too_few(pairs: int, paired: bool, mode: Mode) -> str | None:
     if mode is Mode.SMOKE:
         return "smoke mode runs everything once and carries no verdict"
     if pairs < LEAST_PAIRS:
-        what = "pairs of sessions" if paired else "sessions on one side"
+        plural = "" if pairs == 1 else "s"
+        what = f"pair{plural} of sessions" if paired else f"session{plural} on one side"
         return f"found {pairs} {what}, expected at least {LEAST_PAIRS}"
     return None

@@ -71,7 +71,7 @@ def test_only_our_own_html_and_links_are_in_a_page(view: object) -> None:
 @pytest.mark.parametrize("view", [VIEW, HOSTILE_VIEW], ids=["sample", "hostile"])
 def test_every_link_of_a_page_leads_somewhere(view: object) -> None:
     page = render_page(view).decode()  # type: ignore[arg-type]
-    targets = set(re.findall(r'<a id="([^"]+)">', page)) | {"excluded-trials"}
+    targets = set(re.findall(r'<a id="([^"]+)">', page)) | {"excluded-trials", "findings"}
     links = [str(t.attrs["href"]).removeprefix("#") for t in tokens(page) if t.type == "link_open"]
     assert links
     assert set(links) <= targets

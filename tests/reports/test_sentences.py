@@ -114,6 +114,27 @@ def test_void_verdicts_carry_no_number(void: Void, reason: str | None, expected:
     assert write_test(empty) == "paired t"
 
 
+@pytest.mark.parametrize(
+    ("reason", "shown"),
+    [
+        ("one-cpu has no valid trial: not run", "invalid (One has no valid trial: not run)."),
+        ("only 1 of 10 sessions of two-cpus are valid", "invalid (only 1 of 10 sessions of Two are valid)."),
+        ("one-cpuset has no valid trial", "invalid (one-cpuset has no valid trial)."),
+    ],
+)
+def test_a_reason_calls_targets_by_their_titles(reason: str, shown: str) -> None:
+    void = contrast(verdict=Verdict(void=Void.INVALID, reason=reason))
+    assert write_sentence(void, Names(baseline="One", target="Two"), 1).endswith(shown)
+
+
+def test_an_interval_without_width_is_said_to_tell_nothing() -> None:
+    constant = contrast(1.0, 1.0, 1.0, Verdict(difference=Difference.NONE_ESTABLISHED, margin=Margin.INSIDE))
+    assert write_sentence(constant, NAMES, 1).endswith(
+        "The sessions do not differ at all, so the interval has no width and cannot tell how sure this is."
+    )
+    assert "no width" not in write_sentence(contrast(), NAMES, 1)
+
+
 def test_too_few_says_how_many_would_do() -> None:
     few = contrast(verdict=Verdict(void=Void.TOO_FEW, reason="3 pairs"), sessions_needed=12)
     assert write_sentence(few, NAMES, 1).endswith("too few (3 pairs). About 12 sessions would be enough.")

@@ -7,7 +7,7 @@ import pytest
 
 from benchspec.engine.analysis.model import Analysis, Difference, LimitCheck, LimitState, Margin
 from benchspec.engine.errors import StorageError, UsageError
-from benchspec.engine.results import Fact, FactSet, Trial, TrialStatus
+from benchspec.engine.results import Fact, FactSet, Finding, FindingLevel, Trial, TrialStatus
 from benchspec.engine.spec import Mode, Order, Precision, Price, Role, RolePlace
 from benchspec.reports.model import View
 from benchspec.reports.render import FORMATS, render_report, write_report
@@ -204,6 +204,7 @@ def test_warnings_come_first_of_all() -> None:
     assert [w.split(":")[0].split(".")[0] for w in view.warnings] == [
         "This was a smoke run",
         "This run was cut short",
+        "A claim of the spec is contradicted by what was observed, and the run went on all the same",
         "The targets were measured one after the other",
         "There is one session",
     ]
@@ -212,6 +213,20 @@ def test_warnings_come_first_of_all() -> None:
     assert method_of(view)["Precision"] == "half-width 1 %, at most 30 sessions"
     assert method_of(view)["Tests"] == "none: nothing was compared"
     assert (view.baseline, view.summary) == ("", ())
+
+
+def test_a_run_that_was_cut_short_says_how_much_was_measured() -> None:
+    view = view_of(trials=tuple(t for t in RUN.trials if t.session <= 5), complete=False)
+    assert view.warnings[0].endswith("until then, 144 of 300 planned trials.")  # ten experiments, one of them with four sessions on each side
+
+
+def test_warnings_and_errors_stand_below_the_summary_by_their_kind() -> None:
+    found = [Finding(code="F501", level=FindingLevel.WARNING, message="noisy", target="aks", experiment_id=e.id) for e in RUN.experiments[::2]]
+    note = Finding(code="F506", level=FindingLevel.NOTE, message="no spread", target="aks")
+    cautions = {caution.code: caution for caution in view_of(findings=(*found, note)).cautions}
+    assert "F506" not in cautions
+    assert cautions["F501"].title == "noisy"
+    assert cautions["F501"].about.startswith("AKS, network[path=pod-to-pod]; AKS, network[path=pod-to-service]; AKS, storage[job=read_iops] and ")
 
 
 def test_a_run_without_trials_still_has_a_page() -> None:

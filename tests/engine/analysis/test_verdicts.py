@@ -81,7 +81,7 @@ def test_too_few_pairs(sessions: int) -> None:
     found = _only(synthetic.comparison(A[:sessions], MORE[:sessions]))
     assert found.verdict is not None
     assert found.verdict.void is Void.TOO_FEW
-    assert found.verdict.reason == f"found {sessions} pairs of sessions, expected at least 5"
+    assert found.verdict.reason == f"found {sessions} {'pair' if sessions == 1 else 'pairs'} of sessions, expected at least 5"
     assert found.ratio is not None
     assert (found.interval is None) is (sessions == 1)
     assert (found.sessions_needed or 0) >= (0 if sessions == 1 else 5)
