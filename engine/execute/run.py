@@ -274,6 +274,7 @@ class Run:
         missing = [slot for slot in round_.slots if slot.sequence not in self._history.trials]
         if not missing:
             return
+        self._interrupts.check()  # a round that fails to come up looks nowhere else
         experiment = self._experiments[round_.planned.experiment_id]
         allocation = self._history.next_allocation(round_.planned.session, experiment.id)
         allocation_id = f"{self._directory.run_id}-s{round_.planned.session:03d}-{experiment.short_id}-a{allocation}"

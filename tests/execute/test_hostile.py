@@ -234,3 +234,19 @@ def test_going_on_where_the_facts_are_others_is_a_finding(tmp_path: Path) -> Non
     run = read_run(directory.path)
     assert any(f.code == "F102" and "kernel.release" in f.message and "1.2.13" in f.message for f in run.findings)
     assert {f.when for f in run.facts} == {"before", "resumed", "after"}
+
+
+def test_a_signal_is_obeyed_also_while_no_server_ever_comes_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "iperf3").write_text('#!/bin/sh\ncase "$*" in *-s*) echo x >> "$HOME/counter"; sleep 1; exit 1;; *) echo "iperf 3.12";; esac\n')
+    (tools / "iperf3").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tools), prepend=":")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    document = single(tmp_path / "counter", "")
+    document["workloads"] = {"net": {"tool": "iperf3", "with": {"duration": "1 s"}}}
+    directory = make_run(tmp_path, document | {"method": {"sessions": 20, "trials": 1, "warmups": 0}})
+    controller = start_one(directory, tmp_path / "counter")
+    controller.send_signal(signal.SIGTERM)
+    assert controller.wait() == 143
+    assert len(finished(directory.path)) <= 1
