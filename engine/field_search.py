@@ -42,8 +42,8 @@ def spec_root() -> Field:
 
 
 def named_root(name: str) -> Field | None:
-    """The parameters of a tool or the options of a runner; None if there is no schema of that name."""
-    check = schema.workload_schema(name) or schema.runner_schema(name)
+    """The parameters of a tool, the options of a runner or what a run stores; None if there is no schema of that name."""
+    check = schema.workload_schema(name) or schema.runner_schema(name) or schema.run_schema(name)
     return None if check is None else root(name, check.document)
 
 

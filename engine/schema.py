@@ -1,4 +1,4 @@
-"""The schemas of the spec language, its tools and its runners: read as package data, compiled once per process.
+"""The schemas of the spec language, its tools, its runners and what a run stores: read as package data, compiled once per process.
 
 The bytes a validator works with here are the bytes that ``benchspec schema`` prints. A plug-in's schema lies beside its module, as
 ``NAME.schema.json``; it is read without importing the module, so validating never runs a stranger's code.
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 BENCHMARK = "benchmark"
 SUFFIX = ".schema.json"
 ROOMS = ("workloads", "runners")
+RUN: Mapping[str, str] = {"journal": "record", "manifest": "manifest", "plan": "plan", "trial": "trial"}
+"""What a run stores, and the schema of it below ``schemas/run``: for the journal that of one line."""
 _PACKAGE = f"{__package__.partition('.')[0]}.schemas"
 
 
@@ -56,11 +58,13 @@ class SchemaCheck:
 
 
 def read_schema_bytes(name: str = BENCHMARK) -> bytes:
-    """The bytes of the schema of ``benchmark``, a tool or a runner.
+    """The bytes of the schema of ``benchmark``, a tool, a runner or what a run stores (:data:`RUN`).
 
     Raises:
         UsageError: there is no schema of that name.
     """
+    if name in RUN:
+        return resources.files(_PACKAGE).joinpath("run", f"{RUN[name]}{SUFFIX}").read_bytes()
     for room in ("", *ROOMS):
         found = _find(room, name)
         if found is not None:
@@ -70,8 +74,8 @@ def read_schema_bytes(name: str = BENCHMARK) -> bytes:
 
 
 def schema_names() -> tuple[str, ...]:
-    """Every name :func:`read_schema_bytes` knows: the language first, then tools, then runners."""
-    return (BENCHMARK, *known("workloads"), *known("runners"))
+    """Every name :func:`read_schema_bytes` knows: the language first, then tools, runners and what a run stores."""
+    return (BENCHMARK, *known("workloads"), *known("runners"), *RUN)
 
 
 @lru_cache(maxsize=1)
@@ -88,6 +92,11 @@ def workload_schema(tool: str) -> SchemaCheck | None:
 def runner_schema(kind: str) -> SchemaCheck | None:
     """The schema of a runner's options; None if nobody brings that runner."""
     return _check("runners", kind)
+
+
+def run_schema(name: str) -> SchemaCheck | None:
+    """The schema of what a run stores, by a name of :data:`RUN`; None for any other name."""
+    return SchemaCheck(json.loads(read_schema_bytes(name))) if name in RUN else None
 
 
 @lru_cache(maxsize=256)
