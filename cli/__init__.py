@@ -13,11 +13,11 @@ ISSUES = "https://github.com/benchspec/benchspec/issues"
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of the ``benchspec`` program. Always ends in SystemExit with a documented exit code."""
-    sys.exit(run(arguments))
+    sys.exit(run_line(arguments))
 
 
-def run(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line and return its exit code; every error ends up on stderr here."""
+def run_line(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code; every error ends up on stderr here. Not called ``run``: that is a verb's module."""
     import click
 
     from .app import app

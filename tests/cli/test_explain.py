@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from benchspec.cli import run
+from benchspec import cli
+from benchspec.cli import run_line
 from benchspec.engine.explanations import explanations
 
 
 def explain(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert run(["explain", *arguments]) == 0
+    assert run_line(["explain", *arguments]) == 0
     return capsys.readouterr().out
 
 
@@ -68,5 +69,12 @@ def test_a_diagnostic_tells_its_severity(capsys: pytest.CaptureFixture[str]) -> 
     [("targets[].cvn", 'did you mean "cvm"?'), ("BS2144", "did you mean BS214?"), ("F999", "codes are BS and three digits")],
 )
 def test_what_is_unknown_is_a_usage_error_with_a_hint(what: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["explain", what]) == 2
+    assert run_line(["explain", what]) == 2
     assert says in capsys.readouterr().err
+
+
+def test_a_second_command_line_in_one_process_finds_the_program_still_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run_line(["run", "--help"]) == 0
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["run", "--help"])
+    assert ended.value.code == 0

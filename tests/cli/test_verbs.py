@@ -33,7 +33,7 @@ def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_help_lists_every_verb_and_imports_nothing_heavy() -> None:
     code = (
-        "import sys; from benchspec.cli import run; code = run(['--help']);"
+        "import sys; from benchspec.cli import run_line; code = run_line(['--help']);"
         f"print([m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr); sys.exit(code)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment(), check=True)
