@@ -1,11 +1,12 @@
 """Whether benchspec changes what it measures: the same tool with the same arguments and CPUs through ``benchspec run`` and by hand, in turn.
 
-Two cases: iperf3 over a link that `tbf` limits to 1 Gbit/s, in a network namespace of its own, where the ratio must lie within 1 +- 0.005; and fio
-on a file, within 1 +- 0.05. "By hand" is the shell script that ``benchspec plan --render`` writes: what an engineer would type. Its arguments are
-held against those that the run recorded. Every pair is one whole ``benchspec run`` of one trial and one script, in an order drawn from a seed.
-A pilot, which is left out, tells the spread; from it follows how many pairs two one-sided tests (TOST, alpha = 5 %) need with a power of 90 %.
+Three cases: iperf3 over a link that `tbf` limits to 1 Gbit/s, and to 100 Mbit/s, in a network namespace of its own, where the ratio must lie within
+1 +- 0.005; and fio on a file, within 1 +- 0.05. "By hand" is the shell script that ``benchspec plan --render`` writes: what an engineer would type.
+Its arguments are held against those that the run recorded. Every pair is one whole ``benchspec run`` of one trial and one script, in an order drawn
+from a seed. A pilot, which is left out, tells the spread; from it follows how many pairs two one-sided tests (TOST, alpha = 5 %) need with a power
+of 90 %.
 
-    python -m benchmarks.fidelity [--case iperf3|fio] [--pairs N] [--most 120]
+    python -m benchmarks.fidelity [--case iperf3|iperf3-100|fio] [--pairs N] [--most 120]
 
 Needs root (for the namespace), iproute2, iperf3 and fio. Everything it makes is removed, also after an error or a signal.
 """
@@ -38,7 +39,8 @@ from benchspec.engine.analysis.power import sessions_for_equivalence
 from benchspec.engine.readback import read_run
 
 PILOT, LEAST, POWER = 8, 12, 0.9
-LINK = ("tbf", "rate", "1gbit", "burst", "128kb", "latency", "20ms")
+GIGABIT = ("tbf", "rate", "1gbit", "burst", "128kb", "latency", "20ms")
+FAST_ETHERNET = ("tbf", "rate", "100mbit", "burst", "32kb", "latency", "50ms")  # hardly needs a CPU: for machines that do other things as well
 SERVER_UP_S = 0.5
 
 
@@ -54,7 +56,7 @@ class Case:
     unit: str
     scale: float
     read: Callable[[bytes, Path], float]
-    limited: bool = False
+    link: Sequence[str] = ()
 
 
 def read_iperf3(stdout: bytes, _: Path) -> float:
@@ -68,7 +70,11 @@ def read_fio(_: bytes, folder: Path) -> float:
 CASES = {
     "iperf3": Case(
         title="iperf3, TCP over a 1 Gbit/s link", workload={"tool": "iperf3", "path": "loopback", "with": {"duration": "2 s", "omit": "1 s"}},
-        cpus={"client": [0], "server": [1]}, margin=0.005, series="throughput", unit="Gbit/s", scale=1e-9, read=read_iperf3, limited=True,
+        cpus={"client": [0], "server": [1]}, margin=0.005, series="throughput", unit="Gbit/s", scale=1e-9, read=read_iperf3, link=GIGABIT,
+    ),
+    "iperf3-100": Case(
+        title="iperf3, TCP over a 100 Mbit/s link", workload={"tool": "iperf3", "path": "loopback", "with": {"duration": "2 s", "omit": "1 s"}},
+        cpus={"client": [0], "server": [1]}, margin=0.005, series="throughput", unit="Mbit/s", scale=1e-6, read=read_iperf3, link=FAST_ETHERNET,
     ),
     "fio": Case(
         title="fio, random 4 KiB reads of a file",
@@ -162,18 +168,18 @@ def bed(case: Case) -> Iterator[Bed]:
     with contextlib.ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix="fidelity-", dir="/var/tmp"))
         stack.callback(shutil.rmtree, folder)
-        namespace = stack.enter_context(limited_link()) if case.limited else None
+        namespace = stack.enter_context(limited_link(case.link)) if case.link else None
         yield Bed(case, folder, namespace)
 
 
 @contextlib.contextmanager
-def limited_link() -> Iterator[str]:
-    """A network namespace whose loopback has Ethernet's MTU and a token bucket; yields its name."""
+def limited_link(limit: Sequence[str]) -> Iterator[str]:
+    """A network namespace whose loopback has Ethernet's MTU and the queueing discipline ``limit``; yields its name."""
     name = f"fidelity-{os.getpid()}"
     subprocess.run(["ip", "netns", "add", name], check=True)
     try:
         subprocess.run(["ip", "-n", name, "link", "set", "lo", "mtu", "1500", "up"], check=True)
-        subprocess.run(["tc", "-n", name, "qdisc", "add", "dev", "lo", "root", *LINK], check=True)
+        subprocess.run(["tc", "-n", name, "qdisc", "add", "dev", "lo", "root", *limit], check=True)
         yield name
     finally:
         inside = subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True, check=False).stdout.split()
