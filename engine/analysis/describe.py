@@ -154,7 +154,13 @@ class _Batch:
             k = self.trials[:, 0].astype(np.float64)
             df_trials = np.where(k > 1, k - 1, np.nan)
             half = t_quantile(df_trials, self.confidence) * np.sqrt(self.squares[:, 0] / df_trials / k)
-        return self._back(centre), self._back(centre - half), self._back(centre + half)
+        return self._back(centre), self._floored(self._back(centre - half)), self._back(centre + half)
+
+    def _floored(self, low: Floats) -> Floats:
+        """Not below 0 where 0 is the least there can be: a metric with a geometric mean that got an arithmetic one because of its zeros."""
+        wanted = [self.described.metrics[number].statistic is Statistic.GEOMETRIC_MEAN for number in self.numbers.tolist()]
+        stand_in = np.asarray(wanted) & ~self.geometric & (self.values.min(axis=1) >= 0)
+        return np.where(stand_in, np.maximum(low, 0.0), low)
 
     def _back(self, x: Floats) -> Floats:
         with np.errstate(over="ignore"):  # an interval without bound is left out later
@@ -194,7 +200,7 @@ class _Batch:
     def _flags(self, cov: Floats, unusual: NDArray[np.bool_], modes: NDArray[np.bool_]) -> list[list[str]]:
         flags = [self._scale_flags(i) for i in range(len(self.numbers))]
         for i in np.flatnonzero(cov > NOISY_COV):
-            flags[i].append(f"noisy: coefficient of variation {cov[i]:.1%}")
+            flags[i].append(f"noisy: coefficient of variation {100 * cov[i]:.1f} %")
         for i in np.flatnonzero(unusual.any(axis=1)):
             flags[i].append(f"outliers: session {', '.join(map(str, self.sessions[i][unusual[i]]))} (modified z over {sanity.OUTLIER_Z})")
         for i in np.flatnonzero(modes[self.numbers]):

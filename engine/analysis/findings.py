@@ -56,8 +56,8 @@ def _limit_finding(cell: Cell, check: LimitCheck) -> Finding:
     limit = check.limit
     on = f" of the {limit.applies_to}" if limit.applies_to else ""
     message = (
-        f"{cell.cell} on {cell.target}: {cell.series} is {check.state.value}: {check.share_of_documented:.1%} of the documented {limit.metric}{on}, "
-        f"{check.share_of_attainable:.1%} of what is attainable ({check.efficiency_basis}; {limit.source}, {limit.as_of})"
+        f"{cell.cell} on {cell.target}: {cell.series} is {check.state.value}: "
+        f"{100 * check.share_of_documented:.1f} % of the documented {limit.metric}{on}, {100 * check.share_of_attainable:.1f} % of what is attainable ({check.efficiency_basis}; {limit.source}, {limit.as_of})"
     )
     exceeds = check.state is LimitState.EXCEEDS
     if exceeds:
@@ -131,4 +131,4 @@ class _StealBySession:
     def cause(self, experiment_id: str, sessions: Sequence[int]) -> str:
         """A clause naming the steal in those sessions, where it was noticeable."""
         worst = max((self._worst.get((experiment_id, session), 0.0) for session in sessions), default=0.0)
-        return f"; CPU steal reached {worst:.1%} there" if worst >= NOTICEABLE_STEAL else ""
+        return f"; CPU steal reached {100 * worst:.1f} % there" if worst >= NOTICEABLE_STEAL else ""

@@ -101,7 +101,7 @@ def _efficiency(limit: Limit, link: Link) -> tuple[float, str]:
     if limit.layer is Layer.GOODPUT:
         return 1.0, "the limit is documented as goodput"
     share = link_efficiency(limit.layer, link.mtu, link.protocol, link.encapsulations, link.datagram)
-    return share, f"{share:.2%} of {limit.layer.value} rate: {link.basis}"
+    return share, f"{100 * share:.2f} % of {limit.layer.value} rate: {link.basis}"
 
 
 def _mtu(target: Target, evidence: Evidence) -> tuple[float, str]:

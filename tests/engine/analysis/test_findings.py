@@ -65,7 +65,7 @@ def test_an_outlier_comes_with_its_candidate_cause() -> None:
     plain, caused = ([f for f in _findings(each) if f.code == "F502"] for each in (run, replace(run, trials=stolen)))
     assert "outliers: session 4" in plain[0].message
     assert "steal" not in plain[0].message
-    assert caused[0].message.endswith("; CPU steal reached 30.0% there")
+    assert caused[0].message.endswith("; CPU steal reached 30.0 % there")
 
 
 def test_every_flag_has_a_code() -> None:
