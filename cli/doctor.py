@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,14 +23,15 @@ if TYPE_CHECKING:
 @click.command("doctor", short_help=VERBS["doctor"])
 @click.argument("spec", type=SPEC_FILE, required=False)
 @click.option("--install-tools", is_flag=True, help="Install what is missing with the host's package manager, after saying which.")
+@click.option("--yes", "-y", is_flag=True, help="Ask the spec's own programs for their versions too, which executes them.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(spec: Path | None, install_tools: bool, as_json: bool) -> int:
+def command(spec: Path | None, install_tools: bool, yes: bool, as_json: bool) -> int:
     """Check the sites of SPEC, or this host for the quickstart: tools and versions, disk, rights, and what would have to be installed.
 
     Exit code 4 if something the spec needs is missing.
     """
     model = _load(spec)
-    needed = _needed(model)
+    needed = _needed(model, trusted=yes)
     rows: list[ToolStatus] = []
     findings: list[Finding] = []
     for site, tools in needed.values():
@@ -57,14 +59,16 @@ def _load(path: Path | None) -> Spec:
         return load_spec(shipped).spec
 
 
-def _needed(spec: Spec) -> Mapping[str, tuple[Site, Sequence[Tool]]]:
-    """Every site with the tools its roles need."""
+def _needed(spec: Spec, *, trusted: bool) -> Mapping[str, tuple[Site, Sequence[Tool]]]:
+    """Every site with the tools its roles need. Programs that the spec itself names are executed only if it is ``trusted``."""
     from ..engine.expand import expand
     from ..workloads.registry import WORKLOADS
 
     needed: dict[str, tuple[Site, dict[Tool, None]]] = {}
     for experiment in expand(spec, WORKLOADS):
         tools = WORKLOADS[experiment.tool].tools(experiment.parameters)
+        if experiment.tool == "command" and not trusted:
+            tools = [dataclasses.replace(tool, version_argv=()) for tool in tools]
         for site in spec.target(experiment.target).sites.values():
             needed.setdefault(site.name, (site, {}))[1].update(dict.fromkeys(tools))
     return {name: (site, tuple(tools)) for name, (site, tools) in needed.items()}

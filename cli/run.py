@@ -6,7 +6,7 @@ import secrets
 import shlex
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from .terminal import echo
 if TYPE_CHECKING:
     from ..engine.plan import Plan
     from ..engine.rundir import RunDirectory
-    from ..engine.spec import LoadedSpec, Spec
+    from ..engine.spec import Json, LoadedSpec, Spec
 
 
 @click.command("run", short_help=VERBS["run"])
@@ -104,12 +104,24 @@ def own_commands(plan: Plan) -> Iterator[str]:
     """What the spec itself would execute in this plan, as shell words for reading."""
     shown = set()
     for experiment in plan.experiments:
-        argv = experiment.parameters.get("run")
-        if experiment.tool == "command" and isinstance(argv, list | tuple):
-            line = f"{experiment.target}: {shlex.join(map(str, argv))}"
-            if line not in shown:
-                shown.add(line)
-                yield line
+        if experiment.tool == "command":
+            for words in _command_lines(experiment.parameters):
+                line = f"{experiment.target}: {words}"
+                if line not in shown:
+                    shown.add(line)
+                    yield line
+
+
+def _command_lines(parameters: Mapping[str, Json]) -> Iterator[str]:
+    """A `command` workload as a shell would have it: environment, program, files; then how its version is asked for."""
+    from ..workloads.documents import as_mapping, as_sequence
+
+    argv, version = ([str(word) for word in as_sequence(parameters.get(key))] for key in ("run", "version"))
+    env = [f"{name}={shlex.quote(str(value))}" for name, value in as_mapping(parameters.get("env")).items()]
+    placed = ", ".join(map(str, as_mapping(parameters.get("files"))))
+    yield " ".join([*env, shlex.join(argv)]) + (f"  (beside the spec's files {placed})" if placed else "")
+    if version:
+        yield f"{shlex.join([argv[0], *version[1:]])}  (for its version)"
 
 
 def own_steps(spec: Spec, plan: Plan, scripts: Path) -> Iterator[str]:

@@ -12,7 +12,7 @@ from .spec import Experiment, Json, Role, RolePlace, Site, Step
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A program a workload needs: the executable's name, the Debian package that has it, and the argv that prints its version."""
+    """A program a workload needs: the executable's name, the Debian package that has it, and the argv that prints its version (empty: do not ask)."""
 
     executable: str
     package: str

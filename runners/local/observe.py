@@ -29,10 +29,13 @@ def observe(directory: str) -> tuple[Fact, ...]:
 
 
 def find_tool(tool: Tool) -> ToolStatus:
-    """Look for ``tool`` in PATH and ask it for its version: the first number with a dot in it, else the first line."""
+    """Look for ``tool`` in PATH and ask it for its version: the first number with a dot in it, else the first line.
+
+    A tool without ``version_argv`` is not asked: a spec's own program is executed only after its reader agreed.
+    """
     path = shutil.which(tool.executable, path=os.environ.get("PATH") or DEFAULT_PATH)
-    if path is None:
-        return ToolStatus(tool=tool, path=None, version=None)
+    if path is None or not tool.version_argv:
+        return ToolStatus(tool=tool, path=path, version=None)
     try:
         done = subprocess.run(
             [path, *tool.version_argv[1:]],

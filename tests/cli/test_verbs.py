@@ -268,6 +268,24 @@ def test_doctor_tells_what_is_there_and_what_is_missing(tmp_path: Path) -> None:
     assert "missing" in missing.stdout
 
 
+def test_doctor_executes_nothing_that_the_spec_names_unless_told(tmp_path: Path) -> None:
+    program = tmp_path / "tool"
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/executed\necho tool 1.2.3\n")
+    program.chmod(0o755)
+    document = spec_document(tmp_path / "counter")
+    document["workloads"]["count"]["with"] |= {"run": [str(program)], "version": ["tool", "-V"], "env": {"A": "b c"}, "files": {"f": ""}}
+    spec = write_spec(tmp_path / "spec.yaml", document)
+    done = run_cli("doctor", str(spec))
+    assert str(program) in done.stdout
+    assert not (tmp_path / "executed").exists()
+    shown = run_cli("run", str(spec)).stderr
+    assert f"a: A='b c' {program}  (beside the spec's files f)" in shown
+    assert f"a: {program} -V  (for its version)" in shown
+    assert not (tmp_path / "executed").exists()
+    assert "1.2.3" in run_cli("doctor", str(spec), "--yes").stdout
+    assert (tmp_path / "executed").exists()
+
+
 def test_diff_shows_meaning_only(tmp_path: Path) -> None:
     changed = tmp_path / "changed.yaml"
     changed.write_text("# a comment\n" + QUICKSTART.read_text().replace("duration: 1 s", "duration: 2 s"))
