@@ -73,14 +73,21 @@ def step(name: str, script: str, **more: Any) -> dict[str, Any]:
     return {"name": name, "run": ["sh", "-c", script], **more}
 
 
+def one_target(tmp_path: Path, **changes: Any) -> dict[str, Any]:
+    document = spec_document(tmp_path / "counter", **{"method": ONCE, **changes})
+    document["targets"].pop("b")
+    document.pop("compare")
+    return document
+
+
 def claims_gates_and_missing_tools(tmp_path: Path) -> Path:
     """Stopped by a contradicted claim, then measured all the same, in two stages, without the tool of one workload and with failing gates."""
     script = 'printf x >> "$COUNTER"; n=$(wc -c < "$COUNTER"); echo "rate: $((100 + n % 7))"'
     method = {**ONCE, "sessions": 2, "precision": {"half_width": "0.1 %", "max_sessions": 3}}
-    document = spec_document(tmp_path / "counter", script=script, method=method)
-    document["targets"]["b"]["facts"] = {"os.id": "plan9", "kernel.release": "0"}
+    document = one_target(tmp_path, script=script, method=method)
+    document["targets"]["a"]["facts"] = {"os.id": "plan9", "os.name": "Debian GNU/Linux"}
     document["workloads"]["absent"] = {"tool": "command", "with": {"run": ["no-such-program-x"], "duration": "1 s"}}
-    document["workloads"]["gated"] = copy.deepcopy(document["workloads"]["count"]) | {"gates": {"min_duration": "1 h"}, "targets": ["a"]}
+    document["workloads"]["gated"] = copy.deepcopy(document["workloads"]["count"]) | {"gates": {"min_duration": "1 h"}}
     document["workloads"]["gated"]["with"]["duration"] = "2 h"
     path = make_run(tmp_path, document).path
     with pytest.raises(DriftError):
@@ -91,9 +98,8 @@ def claims_gates_and_missing_tools(tmp_path: Path) -> Path:
 
 
 def lifecycles(tmp_path: Path) -> Path:
-    """One target comes up, with outputs, a secret, a wait and several tries; one does not; one cannot be destroyed. Then all is cleaned."""
+    """One target comes up, with outputs, a secret, a wait and several tries; one does not, nor can it be destroyed. Then all is cleaned."""
     document = spec_document(tmp_path / "counter", method=ONCE)
-    document["targets"] = {name: {"runner": "local"} for name in ("a", "b", "c")}
     flaky = f'printf x >> "{tmp_path}/tries"; test $(wc -c < "{tmp_path}/tries") -ge 2 && echo id-7'
     document["targets"]["a"]["lifecycle"] = {
         "per": "session",
@@ -104,8 +110,10 @@ def lifecycles(tmp_path: Path) -> Path:
         "ready": [{"name": "settle", "wait": {"seconds": "10 ms"}}],
         "destroy": [step("down", "echo ${output:flaky.id}")],
     }
-    document["targets"]["b"]["lifecycle"] = {"bootstrap": [step("broken", "echo no such thing >&2; exit 3")]}
-    document["targets"]["c"]["lifecycle"] = {"bootstrap": [step("up", "true")], "destroy": [step("stuck", f"test -e {tmp_path}/ok")]}
+    document["targets"]["b"]["lifecycle"] = {
+        "bootstrap": [step("broken", "echo no such thing >&2; exit 3")],
+        "destroy": [step("stuck", f"test -e {tmp_path}/ok")],
+    }
     path = make_run(tmp_path, document).path
     with pytest.raises(RunFailed):
         execute(path)
@@ -113,13 +121,6 @@ def lifecycles(tmp_path: Path) -> Path:
     result = CliRunner().invoke(clean, [str(path), "--yes"])
     assert result.exit_code == 0, result.output
     return path
-
-
-def one_target(tmp_path: Path, **changes: Any) -> dict[str, Any]:
-    document = spec_document(tmp_path / "counter", **{"method": ONCE, **changes})
-    document["targets"].pop("b")
-    document.pop("compare")
-    return document
 
 
 def failures(tmp_path: Path) -> Path:
@@ -229,6 +230,7 @@ def test_the_runs_have_seen_every_type_of_record_and_both_reasons_for_a_loss(sto
     assert {data.get("error_kind") for data in by_type["trial.finished"]} == {None, "timeout", "parse", "allocation"}
     assert {key for data in by_type["trial.finished"] for key in data} == part("journal", "$defs", "trial.finished")["properties"].keys()
     assert {key for data in by_type["step.finished"] for key in data} == part("journal", "$defs", "step.finished")["properties"].keys()
+    assert [data["sessions"] for data in by_type["plan.extended"]] == [3], "one more than planned"
     assert "canary-4711" not in json.dumps(stored)
 
 
