@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from . import identity
 from .estimate import STEP_S, lifecycles
 from .reach import USUAL_COV, Reach
-from .spec import Experiment, Method, Mode, Order, Spec
+from .spec import Experiment, Method, Mode, Order, Spec, Target
 
 WEAK_POWER = 0.5
+NETWORK_POLICY = "cni.network_policy"
 
 
 def _percent(ratio: float, decimals: int = 0) -> str:
@@ -25,6 +26,7 @@ def of_plan(spec: Spec, method: Method, experiments: Sequence[Experiment], reach
         *_about_comparison(spec, experiments, targets),
         *_about_margin(spec, method, reached),
         *_about_machines(spec, experiments),
+        *_about_what_no_run_shows(spec, targets),
         *_about_money_and_steps(spec, targets),
     )
 
@@ -91,6 +93,30 @@ def _about_machines(spec: Spec, experiments: Sequence[Experiment]) -> Iterator[s
         if machine is not None:
             claimed = [str(v) for name, v in spec.target(target).claims.items() if name.rpartition("/")[2] == identity.MACHINE]
             yield f"{workload} on {target} needs the machine type {machine}, not {' or '.join(claimed) or 'an undeclared one'}"
+
+
+def _about_what_no_run_shows(spec: Spec, targets: Sequence[str]) -> Iterator[str]:
+    """Claims that nobody may take for measured: what network policies cost, and anything on Windows."""
+    for reason in dict.fromkeys(filter(None, (why_no_policy(spec.target(name)) for name in targets))):
+        which = ", ".join(name for name in targets if why_no_policy(spec.target(name)) == reason)
+        yield f"what network policies cost is not measured on {which}: {reason}"
+    windows = [name for name in targets if is_windows(spec.target(name))]
+    if windows:
+        yield f"Windows ({', '.join(windows)}): commands are rendered and outputs are parsed, but benchspec has never run them on a Windows host"
+
+
+def why_no_policy(target: Target) -> str | None:
+    """Why a run says nothing about what network policies cost on ``target``; None where the spec does not speak of them."""
+    engine = target.claims.get(NETWORK_POLICY)
+    if engine is None:
+        return None
+    return "no policy engine" if engine == "none" else "no workload brings a NetworkPolicy"
+
+
+def is_windows(target: Target) -> bool:
+    """Whether a node of ``target`` is claimed to run Windows."""
+    systems = [str(value) for name, value in target.claims.items() if name.rpartition("/")[2] == "os.name"]
+    return any(system.lower().startswith("windows") for system in systems)
 
 
 def _about_money_and_steps(spec: Spec, targets: Sequence[str]) -> Iterator[str]:

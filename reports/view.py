@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from ..engine.analysis.model import Analysis
 from ..engine.findings import CODES
+from ..engine.notes import why_no_policy
 from ..engine.results import Finding, FindingLevel, RunData
 from .candidates import list_differences
 from .configuration import describe_targets, list_claims
@@ -135,7 +136,7 @@ def _shortened(subjects: list[str]) -> str:
 
 
 def _not_measured(context: Context) -> tuple[Absence, ...]:
-    """Experiments without a primary value and series without any, each with its reason."""
+    """Experiments without a primary value, series without any, and what no workload measures, each with its reason."""
     run, rows = context.run, []
     known = {cell.experiment_id for cell in context.analysis.cells}
     for experiment in run.experiments:
@@ -145,4 +146,7 @@ def _not_measured(context: Context) -> tuple[Absence, ...]:
     for cell in context.analysis.cells:
         if cell.summary is None and cell.experiment_id not in run.skipped:
             rows.append(Absence(target=context.title(cell.target), what=f"{cell.cell}: {cell.series}", reason=cell.not_measured or "no valid trial"))
+    for target in run.spec.targets:
+        if (policy := why_no_policy(target)) is not None:
+            rows.append(Absence(target=target.title, what="what network policies cost", reason=policy))
     return tuple(rows)

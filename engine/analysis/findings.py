@@ -55,9 +55,10 @@ def _order_findings(run: RunData, analysis: Analysis) -> Iterator[Finding]:
 def _limit_finding(cell: Cell, check: LimitCheck) -> Finding:
     limit = check.limit
     on = f" of the {limit.applies_to}" if limit.applies_to else ""
+    documented, attainable = 100 * check.share_of_documented, 100 * check.share_of_attainable
     message = (
-        f"{cell.cell} on {cell.target}: {cell.series} is {check.state.value}: "
-        f"{100 * check.share_of_documented:.1f} % of the documented {limit.metric}{on}, {100 * check.share_of_attainable:.1f} % of what is attainable ({check.efficiency_basis}; {limit.source}, {limit.as_of})"
+        f"{cell.cell} on {cell.target}: {cell.series} is {check.state.value}: {documented:.1f} % of the documented {limit.metric}{on}, "
+        f"{attainable:.1f} % of what is attainable ({check.efficiency_basis}; {limit.source}, {limit.as_of})"
     )
     exceeds = check.state is LimitState.EXCEEDS
     if exceeds:

@@ -219,6 +219,16 @@ def test_lifecycle_steps_count_once_or_every_session(per: str, times: int) -> No
     assert any(n.startswith("steps that install") for n in made.notes)
 
 
+def test_what_no_run_shows_is_said() -> None:
+    without, engine = target("a", claims={"cni.network_policy": "none"}), target("b", claims={"cni.network_policy": "calico"})
+    windows = target("c", claims={"nodes/os.name": "Windows Server 2016"})
+    notes = planned(spec(targets=[without, engine, windows, target("d")], compare=False)).notes
+    assert "what network policies cost is not measured on a: no policy engine" in notes
+    assert "what network policies cost is not measured on b: no workload brings a NetworkPolicy" in notes
+    assert "Windows (c): commands are rendered and outputs are parsed, but benchspec has never run them on a Windows host" in notes
+    assert not any(n.startswith(("Windows", "what network")) for n in planned(wide()).notes)
+
+
 def test_a_runner_from_a_plugin_has_an_estimate() -> None:
     assert planned(spec(targets=[target("a", runner="other")], compare=False)).estimate_s > 0
 

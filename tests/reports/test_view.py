@@ -60,6 +60,13 @@ def test_a_cell_without_numbers_says_why() -> None:
     assert CELLS["network[path=node-port]"].figures == ()
 
 
+def test_what_network_policies_cost_is_never_measured() -> None:
+    targets = tuple(replace(t, claims={"cni.network_policy": engine}) for t, engine in zip(RUN.spec.targets, ("none", "calico"), strict=True))
+    found = [(row.target, row.reason) for row in view_of(spec=replace(RUN.spec, targets=targets)).not_measured if "policies" in row.what]
+    assert found == [("Constellation", "no policy engine"), ("AKS", "no workload brings a NetworkPolicy")]
+    assert not any("policies" in row.what for row in VIEW.not_measured)
+
+
 def test_an_experiment_nothing_is_known_of_is_not_measured() -> None:
     view = build_view(RUN, replace(ANALYSIS, cells=(), contrasts=()))
     assert {a.reason for a in view.not_measured} == {"no trial gave a value", "node ports are closed on this cluster"}
