@@ -10,8 +10,9 @@ from ..codec import decode
 from ..journal import Record
 from ..results import FactSet, Trial
 from .observe import FACTS
+from .outcome import Intent
 from .slots import Slot
-from .trial import FINISHED, LOST, STARTED, Intent
+from .trial import FINISHED, LOST, STARTED
 
 EXTENDED = "plan.extended"
 

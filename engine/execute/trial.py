@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from .. import gates
-from ..codec import decode, encode
-from ..errors import BenchspecError, IntegrityError, Interrupted, JobTimeout, MissingTool, ParseError, RunFailed, StorageError, TransportLost
+from ..errors import BenchspecError, Interrupted, JobTimeout, MissingTool, ParseError, RunFailed, StorageError, TransportLost
 from ..journal import Journal
 from ..ports import Commands, Completed, Job, Sample, Workload
 from ..results import Trial, TrialStatus
@@ -21,36 +18,12 @@ from ..secrets import redact
 from ..spec import Experiment
 from ..usage import summarise
 from .interrupts import Interrupts
+from .outcome import Intent, Outcome, from_files, to_files
 from .places import Place
 from .slots import Slot
 
 STARTED, FINISHED, LOST = "trial.started", "trial.finished", "trial.lost"
-DESCRIPTION = "trial.json"
 _KINDS: Mapping[type[BenchspecError], str] = {JobTimeout: "timeout", TransportLost: "transport", MissingTool: "missing-tool", ParseError: "parse"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Intent:
-    """What the journal says before a trial starts: its slot, its jobs, its round. ``deadlines_s`` belong to the jobs."""
-
-    slot: Slot
-    jobs: tuple[str, ...]
-    deadlines_s: tuple[float, ...]
-    allocation_id: str
-    allocation: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What became of the jobs: their raw results, what the monitors saw, or why there is none."""
-
-    completed: tuple[Completed, ...]
-    samples: Mapping[str, Sequence[Sample]] = field(default_factory=dict)
-    error: str | None = None
-    error_kind: str | None = None
-    started_at: float = 0.0
-    duration_s: float = 0.0
-    reattached: bool = False
 
 
 class TrialBench:
@@ -146,7 +119,7 @@ class TrialBench:
     def record(self, intent: Intent, outcome: Outcome, experiment: Experiment, workload: Workload, *, secrets: Collection[str]) -> Trial:
         """Store the raw bytes, then judge them, then journal the trial."""
         clean = tuple(_redacted(completed, secrets) for completed in outcome.completed)
-        files = _raw_files(clean, outcome, intent)
+        files = to_files(clean, outcome, intent)
         raw = self._directory.store_raw(intent.slot.sequence, files)
         trial = self._judge(intent, outcome, clean, experiment, workload)
         recorded = _with(trial, raw=raw)
@@ -155,7 +128,7 @@ class TrialBench:
 
     def recover(self, files: Mapping[str, bytes], experiment: Experiment, workload: Workload) -> Trial | None:
         """Record a trial whose raw files are whole but whose record was lost; None when the files do not describe one."""
-        restored = _restore(files)
+        restored = from_files(files)
         if restored is None or restored[0].slot.experiment_id != experiment.id:
             return None
         intent, outcome = restored
@@ -258,84 +231,3 @@ def _redacted(completed: Completed, secrets: Collection[str]) -> Completed:
         stderr=redact(completed.stderr, secrets),
         files={name: redact(data, secrets) for name, data in completed.files.items()},
     )
-
-
-def _raw_files(completed: Sequence[Completed], outcome: Outcome, intent: Intent) -> dict[str, bytes]:
-    """The raw files of a trial by name: ``0-stdout``, ``0-stderr``, ``0-file-NAME``, ``monitor.json`` and the description."""
-    files: dict[str, bytes] = {}
-    clients = []
-    for number, one in enumerate(completed):
-        files |= {f"{number}-stdout": one.stdout, f"{number}-stderr": one.stderr}
-        files |= {_file_name(number, name): data for name, data in one.files.items()}
-        clients.append(
-            {
-                "argv": list(one.argv),
-                "exit_code": one.exit_code,
-                "started_at": one.started_at,
-                "duration_s": one.duration_s,
-                "files": sorted(one.files),
-            }
-        )
-    if outcome.samples:
-        files["monitor.json"] = _compact({role: [[s.elapsed_s, dict(s.values)] for s in samples] for role, samples in outcome.samples.items()})
-    description = {
-        "intent": encode(intent),
-        "clients": clients,
-        "started_at": outcome.started_at,
-        "duration_s": outcome.duration_s,
-        "error": outcome.error,
-        "error_kind": outcome.error_kind,
-        "reattached": outcome.reattached,
-    }
-    files[DESCRIPTION] = _compact(description)
-    return files
-
-
-def _file_name(number: int, name: str) -> str:
-    """One raw file per fetched file: the directories of its name are joined to it by commas, which no name to fetch has."""
-    return f"{number}-file-{name.replace('/', ',')}"
-
-
-def _compact(value: object) -> bytes:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
-
-
-def _restore(files: Mapping[str, bytes]) -> tuple[Intent, Outcome] | None:
-    """The inverse of :func:`_raw_files`. Raises IntegrityError: the files are not what was written."""
-    if DESCRIPTION not in files:
-        return None
-    try:
-        return _restored(files)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise IntegrityError(
-            f"raw files of a trial without a record do not read: {error!r}",
-            where=f"raw files {', '.join(sorted(files))}",
-            remedy="restore the trial's directory from a copy, or remove it to measure the trial again",
-        ) from error
-
-
-def _restored(files: Mapping[str, bytes]) -> tuple[Intent, Outcome]:
-    told = json.loads(files[DESCRIPTION])
-    monitor = json.loads(files.get("monitor.json", b"{}"))
-    completed = tuple(
-        Completed(
-            argv=tuple(client["argv"]),
-            exit_code=client["exit_code"],
-            stdout=files[f"{n}-stdout"],
-            stderr=files[f"{n}-stderr"],
-            started_at=client["started_at"],
-            duration_s=client["duration_s"],
-            files={name: files[_file_name(n, name)] for name in client["files"]},
-        )
-        for n, client in enumerate(told["clients"])
-    )
-    outcome = Outcome(
-        completed=completed,
-        samples={role: [Sample(elapsed_s=at, values=values) for at, values in samples] for role, samples in monitor.items()},
-        error=told["error"],
-        error_kind=told["error_kind"],
-        started_at=told["started_at"],
-        duration_s=told["duration_s"],
-        reattached=told["reattached"],
-    )
-    return decode(Intent, told["intent"]), outcome
