@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from .confined import confined
 from .escape import MarkdownText, code_span, escape_markdown
 from .model import View
 from .sandbox import Sandbox, render
@@ -16,10 +17,13 @@ def render_page(view: View, template: Path | None = None, folder: str = "figures
     """The page as Markdown, from the built-in template or the author's own. ``folder`` is where its figures lie, relative to the page.
 
     Raises:
-        SpecError: the template is wrong; with file and line.
+        SpecError: the template is wrong, with file and line, or asks for too much.
     """
-    environment = make_environment(template.parent if template else None)
-    return _tidy(render(environment, template.name if template else PAGE, {"view": view, "folder": folder}))
+    context = {"view": view, "folder": folder}
+    if template is None:
+        return _tidy(render(make_environment(), PAGE, context))
+    environment, name = make_environment(template.parent), template.name
+    return _tidy(confined(lambda: render(environment, name, context), name))
 
 
 def render_summary(view: View, limit: int = 60_000) -> bytes:

@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from benchspec.engine.errors import SpecError
+from benchspec.reports import confined
 from benchspec.reports.escape import MarkdownText, code_span, escape_markdown
 from benchspec.reports.html import render_page as render_html
 from benchspec.reports.markdown import render_page, render_summary
@@ -202,6 +203,42 @@ def test_a_wrong_template_is_named_with_file_and_line(tmp_path: Path, source: st
         render_page(VIEW, template)
     assert message in caught.value.message
     assert (caught.value.where or "").endswith(f"mine.md.j2:{line}" if line else "mine.md.j2")
+
+
+DOUBLED = "{%% set ns = namespace(x=%s) %%}{%% for i in range(60) %%}{%% set ns.x = %s %%}{%% endfor %%}"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        DOUBLED % ("'aaaaaaaaaaaaaaaa'", "ns.x ~ ns.x"),
+        DOUBLED % ("['a']", "ns.x + ns.x"),
+        DOUBLED % ("'aaaaaaaaaaaaaaaa'", "[ns.x, ns.x]|join"),
+        DOUBLED % ("'aaaaaaaaaaaaaaaa'", "ns.x|replace('a', 'aa')"),
+        "{{ [1]|batch(1000000000, 'x')|list|length }}",
+    ],
+)
+def test_a_template_gets_no_more_than_some_memory(tmp_path: Path, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(confined, "MEMORY", 64 * 2**20)
+    template = tmp_path / "mine.md.j2"
+    template.write_text(source)
+    with pytest.raises(SpecError, match="it asks for more than 64 MiB of memory") as caught:
+        render_page(VIEW, template)
+    assert caught.value.where == "mine.md.j2"
+
+
+def test_a_template_gets_no_more_than_some_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(confined, "CPU_S", 1)
+    template = tmp_path / "mine.md.j2"
+    template.write_text("{% set n = view.raw %}" + "{% for a in n %}" * 12 + "{% endfor %}" * 12)
+    with pytest.raises(SpecError, match="it takes more than 1 s"):
+        render_page(VIEW, template)
+
+
+def test_a_bug_while_rendering_is_no_spec_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(RuntimeError, match="ended with 1"):
+        confined.confined(lambda: str({}["lost"]), "page")
+    assert "KeyError: 'lost'" in capfd.readouterr().err
 
 
 def test_what_an_author_template_prints_is_escaped(tmp_path: Path) -> None:
