@@ -35,5 +35,6 @@ def command(specs: tuple[Path, ...], overrides: tuple[str, ...], format_: str, q
     errors = sum(diagnostic.severity is Severity.ERROR for diagnostic in found)
     if format_ == "text" and not quiet:
         warnings = len(found) - errors
-        echo(f"{len(specs)} spec{'s' if len(specs) != 1 else ''} checked: {errors} errors, {warnings} warnings", err=True)
+        counts = ((len(specs), "spec", " checked: "), (errors, "error", ", "), (warnings, "warning", ""))
+        echo("".join(f"{count} {what}{'' if count == 1 else 's'}{then}" for count, what, then in counts), err=True)
     return 2 if errors else 0

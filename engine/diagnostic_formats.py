@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import quote
 
@@ -77,7 +78,7 @@ def _result(diagnostic: Diagnostic) -> Json:
         "ruleId": diagnostic.code,
         "level": diagnostic.severity.value,
         "message": {"text": f"{diagnostic.path}: {diagnostic.message}"},
-        "locations": [{"physicalLocation": {"artifactLocation": {"uri": quote(diagnostic.file.replace("\\", "/"))}, "region": region}}],
+        "locations": [{"physicalLocation": {"artifactLocation": {"uri": quote(os.fsencode(diagnostic.file.replace("\\", "/")))}, "region": region}}],
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,8 @@ def test_sarif_describes_the_codes_it_uses() -> None:
     place = first["locations"][0]["physicalLocation"]
     assert place == {"artifactLocation": {"uri": "a%20b/c.yaml"}, "region": {"startLine": 3, "startColumn": 5}}
     assert json.loads(render([], "sarif"))["runs"][0]["results"] == []
+    (odd,) = json.loads(render([diagnostic(file=os.fsdecode(b"a\xff.yaml"))], "sarif"))["runs"][0]["results"]
+    assert odd["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "a%FF.yaml"
 
 
 def test_order_is_by_place_then_code_and_the_command_line_comes_last() -> None:
