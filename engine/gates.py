@@ -25,14 +25,15 @@ def evaluate(
 ) -> tuple[GateResult, ...]:
     """Apply ``gates`` to one trial.
 
-    A gate named in ``required`` (the spec asks for it) fails when its figure was not measured; any other is then left out.
+    A gate named in ``required`` (the spec asks for it) fails when its figure was not measured; any other is then left out, and so is one that
+    nothing can fail (at most 100 %: the way to switch a gate off).
     """
     results = []
     for name, bound in sorted({**DEFAULTS, **gates}.items()):
         observed = _observe(name, measurements, usage)
         if observed is not None:
             results.append(GateResult(name=name, bound=bound, observed=observed, passed=_passes(name, observed, bound)))
-        elif name in required:
+        elif name in required and not _always_passes(name, bound):
             results.append(GateResult(name=name, bound=bound, observed=None, passed=False))
     return tuple(results)
 
@@ -50,6 +51,11 @@ def _observe(name: str, measurements: Sequence[Measurement], usage: Mapping[str,
 
 def _passes(name: str, observed: float, bound: float) -> bool:
     return observed >= bound if name.startswith("min_") else observed <= bound
+
+
+def _always_passes(name: str, bound: float) -> bool:
+    """Whether ``bound`` allows every ratio there is."""
+    return name.startswith("max_") and bound >= 1
 
 
 def describe(result: GateResult) -> str:

@@ -87,9 +87,7 @@ class _Comparer:
         estimates = iter(estimate(self._numbers.described, [p.alignment for p in pairs if p.alignment], self._run.spec.method.confidence))
         found = [(pair, next(estimates) if pair.alignment else None) for pair in pairs]
         voids = [self._void(pair) if pair.primary else None for pair in pairs]
-        family = [
-            i for i, (pair, e) in enumerate(found) if pair.primary and voids[i] is None and e is not None and not math.isnan(e.p)
-        ]
+        family = [i for i, (pair, e) in enumerate(found) if pair.primary and voids[i] is None and e is not None and not math.isnan(e.p)]
         adjusted = dict(zip(family, holm(np.array([e.p for i in family if (e := found[i][1])])).tolist(), strict=True))
         return tuple(self._contrast(pair, e, voids[i], adjusted.get(i), len(family)) for i, (pair, e) in enumerate(found))
 

@@ -66,9 +66,7 @@ def paired_mean_ratio(a: Floats, b: Floats, confidence: float = 0.95, pilot: int
     deviations = (first_a - first_a.mean(axis=-1, keepdims=True)) * (first_b - first_b.mean(axis=-1, keepdims=True))
     sd_a, df = spread_of(a, pilot)
     sd_b, _ = spread_of(b, pilot)
-    moments = _Moments(
-        mean_a=a.mean(axis=-1), mean_b=b.mean(axis=-1), var_a=sd_a**2 / n, var_b=sd_b**2 / n, cov=deviations.sum(axis=-1) / df / n
-    )
+    moments = _Moments(mean_a=a.mean(axis=-1), mean_b=b.mean(axis=-1), var_a=sd_a**2 / n, var_b=sd_b**2 / n, cov=deviations.sum(axis=-1) / df / n)
     sd, _ = spread_of(b - a, pilot)
     return _mean_ratios(PAIRED_FIELLER, moments, sd / np.sqrt(n), np.full(sd.shape, float(df)), confidence, n)
 

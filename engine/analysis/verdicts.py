@@ -63,7 +63,7 @@ def place(low: float, high: float, equivalence: float) -> Margin:
 
 
 def bound_word(baseline: Side, target: Side, direction: Direction) -> str | None:
-    """"at least" where the target is limit-bound, "at most" where the baseline is: without the limit it would have been higher.
+    """Say "at least" where the target is limit-bound, "at most" where the baseline is: without the limit it would have been higher.
 
     Limits cap rates, so this holds for metrics that are better when higher.
     """

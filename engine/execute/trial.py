@@ -161,6 +161,8 @@ class TrialBench:
             measurements = tuple(workload.parse(completed, experiment.parameters))
         except ParseError as error:
             return _with(trial, error=str(error), error_kind="parse")
+        except Exception as error:  # a parser's own bug: the raw bytes are safe, and the other trials must not pay for it
+            return _with(trial, error=f"the parser of {workload.NAME} failed, which is a bug: {type(error).__name__}: {error}", error_kind="parse")
         results = gates.evaluate(experiment.gates, self._required_gates(experiment), measurements, usage)
         passed = all(result.passed for result in results)
         return _with(trial, status=TrialStatus.VALID if passed else TrialStatus.INVALID, measurements=measurements, gates=results)

@@ -49,6 +49,11 @@ def test_a_gate_without_its_figure_fails_only_if_the_spec_asks_for_it() -> None:
     assert describe(result) == "min_samples: observed not measured, expected at least 5"
 
 
+def test_a_gate_that_nothing_can_fail_needs_no_figure() -> None:
+    assert evaluate({"max_steal": 1.0}, frozenset({"max_steal"}), [], {}) == ()
+    assert not evaluate({"max_steal": 0.99}, frozenset({"max_steal"}), [], {})[0].passed
+
+
 def test_a_failed_gate_is_described_with_both_figures() -> None:
     (result,) = evaluate({"max_loss_ratio": 0.01}, frozenset(), [measured("loss.ratio", 0.5)], {})
     assert describe(result) == "max_loss_ratio: observed 0.5, expected at most 0.01"

@@ -61,6 +61,7 @@ def spec_document(counter: Path, *, seconds: float = 0.0, script: str = COUNTING
                     "extract": {"rate": {"regex": r"rate: ([0-9.]+)", "unit": "1/s", "direction": "higher"}},
                     "duration": f"{max(seconds, 0.1)} s",
                 },
+                "gates": {"max_steal": "100 %"},  # a neighbour's load must not add a replacement to what the counters are held against
             }
         },
         "method": {"sessions": 3, "trials": 2, "warmups": 1, "seed": 7},

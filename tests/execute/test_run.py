@@ -7,14 +7,19 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from benchspec.engine.errors import DriftError, GateFailed, Interrupted, MissingTool, RunFailed
-from benchspec.engine.execute.run import Options
+from benchspec.engine.execute.run import Catalogue, Options, Run
+from benchspec.engine.load import build_spec
+from benchspec.engine.ports import Workload
 from benchspec.engine.readback import read_plan, read_run
 from benchspec.engine.results import TrialKind, TrialStatus
 from benchspec.engine.rundir import RunDirectory
+from benchspec.runners.registry import get_runner
+from benchspec.workloads.registry import get_workload
 from tests.execute.bench import Recorder, count, execute, finished, make_run, records, run_cli, spec_document, start_cli, write_spec
 
 
@@ -78,7 +83,7 @@ def test_an_invalid_trial_is_kept_shown_and_replaced(tmp_path: Path) -> None:
 def test_when_every_trial_is_invalid_the_run_fails_its_gates(tmp_path: Path) -> None:
     document = spec_document(tmp_path / "counter", method={"sessions": 1, "trials": 1, "warmups": 0, "replacements": 0})
     document["workloads"]["count"]["with"]["duration"] = "2 h"
-    document["workloads"]["count"]["gates"] = {"min_duration": "1 h"}
+    document["workloads"]["count"]["gates"] = {"min_duration": "1 h", "max_steal": "100 %"}
     with pytest.raises(GateFailed, match="min_duration"):
         execute(make_run(tmp_path, document).path)
     assert all(t.status is TrialStatus.INVALID for t in finished(tmp_path / "run"))
@@ -203,3 +208,25 @@ def test_the_journal_is_plain_ndjson(tmp_path: Path) -> None:
     assert types[0] == "run.started"
     assert types[-1] == "run.finished"
     assert types.index("allocation.started") < types.index("trial.started") < types.index("trial.finished") < types.index("allocation.released")
+
+
+class Broken:
+    """The `command` workload with a parser that has a bug."""
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(get_workload("command"), name)
+
+    def parse(self, completed: object, parameters: object) -> object:
+        raise ZeroDivisionError("in the parser")
+
+
+def test_a_bug_in_a_parser_costs_the_trial_and_neither_its_bytes_nor_the_run(tmp_path: Path) -> None:
+    directory = make_run(tmp_path, spec_document(tmp_path / "counter", method={"sessions": 1, "trials": 1, "warmups": 0}))
+    catalogue = Catalogue(runner=get_runner, workload=lambda name: cast(Workload, Broken()))
+    run = Run(directory, build_spec(directory.resolved()), read_plan(directory), catalogue, Recorder(), Options())
+    with pytest.raises(RunFailed, match="parser of command failed"):
+        run.execute()
+    trials = finished(directory.path)
+    assert [(t.status, t.error_kind) for t in trials] == [(TrialStatus.FAILED, "parse")] * 2
+    assert all("ZeroDivisionError: in the parser" in (t.error or "") for t in trials)
+    assert (directory.path / "raw" / "000001" / "0-stdout").read_bytes().startswith(b"rate: 42.5")

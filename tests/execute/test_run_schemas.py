@@ -23,7 +23,7 @@ from click.testing import CliRunner
 import benchspec
 from benchspec.cli.clean import command as clean
 from benchspec.engine.errors import BenchspecError, DriftError, GateFailed, Interrupted, RunFailed
-from benchspec.engine.execute import history, standing, trial
+from benchspec.engine.execute import history, outcome, standing, trial
 from benchspec.engine.execute.run import Options
 from benchspec.engine.execute.step_places import Phase
 from benchspec.engine.journal import FORMAT_VERSION, parse_line
@@ -326,7 +326,7 @@ def test_every_type_has_a_schema_of_its_own_for_its_data() -> None:
 
 
 DATACLASSES: list[tuple[str, tuple[str, ...], type]] = [
-    ("journal", ("$defs", "trial.started"), trial.Intent),
+    ("journal", ("$defs", "trial.started"), outcome.Intent),
     ("journal", ("$defs", "trial.finished"), Trial),
     ("journal", ("$defs", "facts"), FactSet),
     ("journal", ("$defs", "claim"), ClaimCheck),
@@ -335,7 +335,7 @@ DATACLASSES: list[tuple[str, tuple[str, ...], type]] = [
     ("journal", ("$defs", "lifecycle.started"), standing.Bringing),
     ("journal", ("$defs", "step.started"), standing.StepIntent),
     ("journal", ("$defs", "step.finished"), standing.StepResult),
-    ("trial", ("$defs", "intent"), trial.Intent),
+    ("trial", ("$defs", "intent"), outcome.Intent),
     ("plan", (), Plan),
 ]
 

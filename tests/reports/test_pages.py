@@ -237,7 +237,7 @@ def test_a_template_gets_no_more_than_some_time(tmp_path: Path, monkeypatch: pyt
 
 def test_a_bug_while_rendering_is_no_spec_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(RuntimeError, match="ended with 1"):
-        confined.confined(lambda: str({}["lost"]), "page")
+        confined.confined(lambda: str(dict[str, str]()["lost"]), "page")
     assert "KeyError: 'lost'" in capfd.readouterr().err
 
 
