@@ -36,7 +36,7 @@ def _flag(path: str, *, true: str = "1", false: str = "0") -> str:
 
 def _cpu_flag(name: str) -> str:
     # arm64 calls the line Features
-    return f"awk -F: '/^(flags|Features)/{{print ((\" \" $2 \" \") ~ / {name} /) ? \"true\" : \"false\"; exit}}' {_CPUINFO}"
+    return f'awk -F: \'/^(flags|Features)/{{print ((" " $2 " ") ~ / {name} /) ? "true" : "false"; exit}}\' {_CPUINFO}'
 
 
 def _memory(name: str) -> str:
@@ -58,7 +58,7 @@ def _file(path: str) -> str:
 def _topology(expression: str) -> str:
     # one line per logical CPU: package and core
     return (
-        f"for t in {_CPU}/cpu[0-9]*/topology; do [ -r \"$t/core_id\" ] && echo \"$(cat \"$t/physical_package_id\") $(cat \"$t/core_id\")\"; done"
+        f'for t in {_CPU}/cpu[0-9]*/topology; do [ -r "$t/core_id" ] && echo "$(cat "$t/physical_package_id") $(cat "$t/core_id")"; done'
         f" | awk '{{n++; if (!s[$1]++) sockets++; if (!c[$0]++) cores++}} END {{if (n) print {expression}}}'"
     )
 
@@ -93,7 +93,7 @@ COMMANDS: dict[str, str] = {
     "machine.id": """[ -s "$ROOT/etc/machine-id" ] && { echo benchspec; cat "$ROOT/etc/machine-id"; } | sha256sum | cut -c 1-16""",
     "machine.vendor": f"cat {_DMI}/sys_vendor",
     "machine.product": f"cat {_DMI}/product_name",
-    "machine.type": f"p=$(cat {_DMI}/product_name); case $p in {_GENERIC_PRODUCT}) ;; *) echo \"$p\";; esac",
+    "machine.type": f'p=$(cat {_DMI}/product_name); case $p in {_GENERIC_PRODUCT}) ;; *) echo "$p";; esac',
     "machine.firmware": 'if [ -d "$ROOT/sys/firmware/efi" ]; then echo uefi; elif [ -d "$ROOT/sys/class/dmi/id" ]; then echo bios; fi',
     "machine.bios_version": f"cat {_DMI}/bios_version",
     "cloud.provider": (
@@ -122,20 +122,18 @@ COMMANDS: dict[str, str] = {
         f"if [ -r {_CPU}/intel_pstate/no_turbo ]; then {_flag('/sys/devices/system/cpu/intel_pstate/no_turbo', true='0', false='1')};"
         f" else {_flag('/sys/devices/system/cpu/cpufreq/boost')}; fi"
     ),
-    "cpu.throttled": (
-        f"cat {_CPU}/cpu[0-9]*/thermal_throttle/core_throttle_count | awk '{{n+=$1}} END {{if (NR) print n}}'"
-    ),
+    "cpu.throttled": (f"cat {_CPU}/cpu[0-9]*/thermal_throttle/core_throttle_count | awk '{{n+=$1}} END {{if (NR) print n}}'"),
     "cpu.hypervisor": _cpu_flag("hypervisor"),
     "cpu.aes": _cpu_flag("aes"),
     "cpu.avx2": _cpu_flag("avx2"),
     "cpu.avx512": _cpu_flag("avx512f"),
     "cpu.mitigations": (
         f"s=; cd {_CPU}/vulnerabilities && for f in *; do read -r v <\"$f\"; case $v in 'Not affected') ;;"
-        " *) printf '%s%s=%s' \"$s\" \"$f\" \"$v\"; s='; ';; esac; done && { [ -n \"$s\" ] || echo none; }"
+        ' *) printf \'%s%s=%s\' "$s" "$f" "$v"; s=\'; \';; esac; done && { [ -n "$s" ] || echo none; }'
     ),
     "cpu.vulnerable": (
-        f"s=; cd {_CPU}/vulnerabilities && for f in *; do read -r v <\"$f\"; case $v in Vulnerable*) printf '%s%s' \"$s\" \"$f\"; s=,;; esac; done"
-        " && { [ -n \"$s\" ] || echo none; }"
+        f's=; cd {_CPU}/vulnerabilities && for f in *; do read -r v <"$f"; case $v in Vulnerable*) printf \'%s%s\' "$s" "$f"; s=,;; esac; done'
+        ' && { [ -n "$s" ] || echo none; }'
     ),
     "cpu.steal": """awk '/^cpu /{t=0; for (k=2; k<=9; k++) t+=$k; if (t) printf "%.6f\\n", $9/t}' "$ROOT/proc/stat\"""",
     "load.1m": """awk '{print $1}' "$ROOT/proc/loadavg\"""",
@@ -165,7 +163,7 @@ COMMANDS: dict[str, str] = {
     "boot.id": _file("/proc/sys/kernel/random/boot_id"),
     "boot.time": """awk '/^btime/{print $2}' "$ROOT/proc/stat\"""",
     "virt.kind": (
-        f"case $(cat \"$ROOT/sys/hypervisor/type\")/$(cat {_DMI}/sys_vendor)/$(cat {_DMI}/product_name)/$(cat"
+        f'case $(cat "$ROOT/sys/hypervisor/type")/$(cat {_DMI}/sys_vendor)/$(cat {_DMI}/product_name)/$(cat'
         ' "$ROOT/sys/devices/system/clocksource/clocksource0/available_clocksource")/$(grep -cw hypervisor'
         f" {_CPUINFO}) in xen/*) echo xen;; */VMware*) echo vmware;; */innotek*|*/VirtualBox/*) echo virtualbox;;"
         " */Microsoft*/Virtual*|*hyperv_clock*) echo hyperv;; */QEMU/*|*/KVM/*|*/Google/*|*/Amazon*/[1-9]*|*kvm-clock*) echo kvm;; */0)"
@@ -187,9 +185,9 @@ COMMANDS: dict[str, str] = {
     "net.queues": f'{_INTERFACE} n=$(ls -d "$ROOT/sys/class/net/$i"/queues/rx-* | wc -l) && [ "$n" -gt 0 ] && echo "$n"',
     "net.txqueuelen": f'{_INTERFACE} cat "$ROOT/sys/class/net/$i/tx_queue_len"',
     "net.offloads": (
-        f"{_REAL} {_INTERFACE} o=$(ethtool -k \"$i\") && echo \"$o\" | awk -F: '$1 ~ /^(rx-checksumming|tx-checksumming|tcp-segmentation-offload|"
-        "generic-segmentation-offload|generic-receive-offload|large-receive-offload)$/ && $2 ~ /^ on/{printf \"%s%s\", s, $1; s=\",\"}"
-        " END {if (!s) print \"none\"}'"
+        f'{_REAL} {_INTERFACE} o=$(ethtool -k "$i") && echo "$o" | awk -F: \'$1 ~ /^(rx-checksumming|tx-checksumming|tcp-segmentation-offload|'
+        'generic-segmentation-offload|generic-receive-offload|large-receive-offload)$/ && $2 ~ /^ on/{printf "%s%s", s, $1; s=","}'
+        ' END {if (!s) print "none"}\''
     ),
     "net.qdisc": f"{_REAL} {_INTERFACE} tc qdisc show dev \"$i\" root | awk '{{print $2; exit}}'",
     "net.qdisc_default": _file("/proc/sys/net/core/default_qdisc"),
@@ -216,7 +214,7 @@ COMMANDS: dict[str, str] = {
     "clock.synchronised": (
         'if [ -e "$ROOT/run/systemd/timesync/synchronized" ]; then echo true;'
         f" elif {_REAL} command -v chronyc >/dev/null;"
-        " then chronyc -n tracking | awk -F': *' '/^Leap status/{print ($2==\"Not synchronised\") ? \"false\" : \"true\"}';"
+        ' then chronyc -n tracking | awk -F\': *\' \'/^Leap status/{print ($2=="Not synchronised") ? "false" : "true"}\';'
         f" elif {_REAL} command -v timedatectl >/dev/null;"
         " then case $(timedatectl show -p NTPSynchronized --value) in yes) echo true;; no) echo false;; esac; fi"
     ),

@@ -24,9 +24,7 @@ TIMEOUT_S = 5.0
 _LONGEST = 2000
 
 
-Described = TypedDict(
-    "Described", {"description": Required[str], "type": Required[list[str]], "x-unit": str, "x-moves": bool}, total=False
-)
+Described = TypedDict("Described", {"description": Required[str], "type": Required[list[str]], "x-unit": str, "x-moves": bool}, total=False)
 """How the schema describes one fact."""
 
 

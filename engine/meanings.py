@@ -113,4 +113,3 @@ def _leaves(path: str, subject: Subject, area: str | None, value: Json) -> Meani
 def _area(path: str) -> str:
     """The first word of a claim's name, without its node group: ``cni`` of ``cni.version``."""
     return path.rpartition("/")[2].partition(".")[0]
-

@@ -9,9 +9,7 @@ from ..engine.errors import ParseError
 from ..engine.results import Measurement, Metric
 
 
-def measurements(
-    metrics: Sequence[Metric], values: Mapping[str, float | None], labels: Mapping[str, str] | None = None
-) -> tuple[Measurement, ...]:
+def measurements(metrics: Sequence[Metric], values: Mapping[str, float | None], labels: Mapping[str, str] | None = None) -> tuple[Measurement, ...]:
     """Measurements of ``values`` (base units, by metric name) in the order in which ``metrics`` declares them.
 
     None means "not measured" and yields nothing. A name that is not declared is our bug: KeyError.

@@ -10,13 +10,23 @@ DIRECTIONS: Sequence[str] = ("read", "write", "trim", "mixed")
 """fio's own keys; ``mixed`` is reads and writes taken together (``unified_rw_reporting``)."""
 
 PERCENTILES: Mapping[str, str] = {
-    "p50": "50.000000", "p90": "90.000000", "p95": "95.000000", "p99": "99.000000", "p999": "99.900000",
+    "p50": "50.000000",
+    "p90": "90.000000",
+    "p95": "95.000000",
+    "p99": "99.000000",
+    "p999": "99.900000",
 }
 """Metric suffix to fio's key."""
 
 _LATENCY_TITLES: Mapping[str, str] = {
-    "mean": "mean", "p50": "median", "p90": "90th percentile", "p95": "95th percentile", "p99": "99th percentile", "p999": "99.9th percentile",
-    "min": "least", "max": "greatest",
+    "mean": "mean",
+    "p50": "median",
+    "p90": "90th percentile",
+    "p95": "95th percentile",
+    "p99": "99th percentile",
+    "p999": "99.9th percentile",
+    "min": "least",
+    "max": "greatest",
 }
 
 

@@ -36,8 +36,15 @@ PRESETS: Mapping[str, Preset] = {
     ),
     "kubestr": Preset(
         settings={
-            "engine": "libaio", "direct": True, "runtime": "15 s", "ramp_time": "2 s", "size": "2 GiB", "iodepth": 64,
-            "randrepeat": False, "gtod_reduce": True, "group_reporting": False,
+            "engine": "libaio",
+            "direct": True,
+            "runtime": "15 s",
+            "ramp_time": "2 s",
+            "size": "2 GiB",
+            "iodepth": 64,
+            "randrepeat": False,
+            "gtod_reduce": True,
+            "group_reporting": False,
         },
         jobs=_corners("4 KiB", "128 KiB", {"stonewall": False}),
     ),

@@ -186,4 +186,3 @@ def _counters(found: Mapping[str, str]) -> dict[str, float | None]:
         "throughput.confidence": _divided(_measured(found, "THROUGHPUT_CONFID"), 100.0),
         "iterations": _measured(found, "CONFIDENCE_ITERATION"),
     }
-

@@ -21,9 +21,7 @@ CONTROLLER = Path(__file__).with_name("controller.py")
 class Run(Protocol):
     """Run a program to its end in the client's role."""
 
-    def __call__(
-        self, *argv: str, env: Mapping[str, str] | None = None, fetch: tuple[str, ...] = (), cpus: tuple[int, ...] = ()
-    ) -> Completed: ...
+    def __call__(self, *argv: str, env: Mapping[str, str] | None = None, fetch: tuple[str, ...] = (), cpus: tuple[int, ...] = ()) -> Completed: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

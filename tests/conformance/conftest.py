@@ -42,9 +42,7 @@ def run(allocation: Allocation) -> Run:
     """Run a program to its end in the client's role."""
     count = iter(range(1000))
 
-    def to_the_end(
-        *argv: str, env: Mapping[str, str] | None = None, fetch: tuple[str, ...] = (), cpus: tuple[int, ...] = ()
-    ) -> Completed:
+    def to_the_end(*argv: str, env: Mapping[str, str] | None = None, fetch: tuple[str, ...] = (), cpus: tuple[int, ...] = ()) -> Completed:
         command = Command(argv=argv, role=Role.CLIENT, timeout_s=30, env=env or {}, fetch=fetch, cpus=cpus)
         job = allocation.start(command, f"job-{next(count)}")
         job.wait(command.timeout_s)

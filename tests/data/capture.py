@@ -198,7 +198,11 @@ def store(tool: str, version: str, case: Case) -> None:
     folder.mkdir(exist_ok=True)
     (folder / f"{case.name}.out").write_bytes(found.stdout)
     told: dict[str, Json] = {
-        "tool": version, "command": list(case.argv), "parameters": case.parameters, "outputs": [f"{case.name}.out"], "exit_code": found.exit_code,
+        "tool": version,
+        "command": list(case.argv),
+        "parameters": case.parameters,
+        "outputs": [f"{case.name}.out"],
+        "exit_code": found.exit_code,
     }
     if found.stderr:
         (folder / f"{case.name}.err").write_bytes(found.stderr)

@@ -88,8 +88,6 @@ def test_commands_name_existing_verbs_and_options(block: Block, words: list[str]
     check_call(words)
 
 
-
-
 def spans() -> list[str]:
     """Calls in code spans, such as `benchspec plan --json`."""
     found = {span for page in PAGES for span in re.findall(r"`(benchspec [^`\n]+)`", page.read_text(encoding="utf-8"))}

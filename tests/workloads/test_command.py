@@ -25,16 +25,36 @@ def extracted(rule: dict[str, Json], output: bytes) -> dict[str, float]:
     return by_series(command.parse([completed(output)], {"run": ["x"], "extract": {"m": rule}}))
 
 
-@pytest.mark.parametrize(("unit", "value"), [
-    ("ms", 0.0125), ("us", 12.5e-6), ("s", 12.5), ("MiB/s", 12.5 * 2**20), ("Gbit/s", 12.5e9), ("%", 0.125), ("k/s", 12500.0), ("1", 12.5),
-])
+@pytest.mark.parametrize(
+    ("unit", "value"),
+    [
+        ("ms", 0.0125),
+        ("us", 12.5e-6),
+        ("s", 12.5),
+        ("MiB/s", 12.5 * 2**20),
+        ("Gbit/s", 12.5e9),
+        ("%", 0.125),
+        ("k/s", 12500.0),
+        ("1", 12.5),
+    ],
+)
 def test_values_are_stored_in_base_units(unit: str, value: float) -> None:
     assert extracted({"regex": r"took ([\d.]+)", "unit": unit}, b"took 12.5 of them\n") == pytest.approx({"m": value})
 
 
-@pytest.mark.parametrize(("aggregate", "value"), [
-    ("first", 3), ("last", 2), ("min", 1), ("max", 3), ("mean", 2), ("median", 2), ("sum", 6), ("count", 3),
-])
+@pytest.mark.parametrize(
+    ("aggregate", "value"),
+    [
+        ("first", 3),
+        ("last", 2),
+        ("min", 1),
+        ("max", 3),
+        ("mean", 2),
+        ("median", 2),
+        ("sum", 6),
+        ("count", 3),
+    ],
+)
 def test_aggregates(aggregate: str, value: float) -> None:
     assert extracted({"regex": r"v=(\d+)", "aggregate": aggregate}, b"v=3 v=1\nv=2\n") == {"m": value}
 
@@ -52,25 +72,28 @@ def test_csv_with_a_byte_order_mark_and_blank_lines() -> None:
     assert extracted({"csv": {"column": "b"}, "aggregate": "sum"}, b"\xef\xbb\xbfa,b\r\n\r\n1, 2\r\n3,4\r\n") == {"m": 6}
 
 
-@pytest.mark.parametrize(("rule", "output", "message"), [
-    ({"regex": r"(\d+)"}, b"1 2", "m: found 2 values, expected one"),
-    ({"regex": r"(\w+)"}, b"abc", "m: found 'abc', expected a number"),
-    ({"regex": r"(\d+)"}, b"none", "m: found nothing in stdout"),
-    ({"regex": r"(\d+)", "from": "missing.txt"}, b"1", "there is no missing.txt"),
-    ({"regex": r"\d+"}, b"1", "found 0 groups without a name"),
-    ({"regex": r"(a+)+"}, b"1", "no quantifier or alternation inside a repeated group"),
-    ({"jsonpath": "$.a"}, b"text", "found no JSON in the output of the program"),
-    ({"jsonpath": "$.a"}, b'{"a": true}', "m: found something else, expected a number"),
-    ({"jsonpath": "$.a"}, b'{"a": NaN}', "expected a number"),
-    ({"jsonpath": "a"}, b'{"a": 1}', "starts with"),
-    ({"csv": {"column": "c"}}, b"a,b\n1,2\n", "no column 'c', only 'a', 'b'"),
-    ({"csv": {"column": "a"}}, b"a,b\n1\n", "found a row of 1 cells, expected 2"),
-    ({"csv": {"column": "a"}}, b'a,b\n"' + b"1" * 200_000 + b'",2\n', "the table is malformed"),
-    ({"csv": {"column": "a"}}, b"", "m: found nothing"),
-    ({"regex": r"(\d+)", "unit": "PiB"}, b"9" * 300, "too large to be real"),
-    ({"regex": r"(\d+)", "unit": "parsec"}, b"9", "unknown unit 'parsec'"),
-    ({"unit": "s"}, b"9", "how to find its figure"),
-])
+@pytest.mark.parametrize(
+    ("rule", "output", "message"),
+    [
+        ({"regex": r"(\d+)"}, b"1 2", "m: found 2 values, expected one"),
+        ({"regex": r"(\w+)"}, b"abc", "m: found 'abc', expected a number"),
+        ({"regex": r"(\d+)"}, b"none", "m: found nothing in stdout"),
+        ({"regex": r"(\d+)", "from": "missing.txt"}, b"1", "there is no missing.txt"),
+        ({"regex": r"\d+"}, b"1", "found 0 groups without a name"),
+        ({"regex": r"(a+)+"}, b"1", "no quantifier or alternation inside a repeated group"),
+        ({"jsonpath": "$.a"}, b"text", "found no JSON in the output of the program"),
+        ({"jsonpath": "$.a"}, b'{"a": true}', "m: found something else, expected a number"),
+        ({"jsonpath": "$.a"}, b'{"a": NaN}', "expected a number"),
+        ({"jsonpath": "a"}, b'{"a": 1}', "starts with"),
+        ({"csv": {"column": "c"}}, b"a,b\n1,2\n", "no column 'c', only 'a', 'b'"),
+        ({"csv": {"column": "a"}}, b"a,b\n1\n", "found a row of 1 cells, expected 2"),
+        ({"csv": {"column": "a"}}, b'a,b\n"' + b"1" * 200_000 + b'",2\n', "the table is malformed"),
+        ({"csv": {"column": "a"}}, b"", "m: found nothing"),
+        ({"regex": r"(\d+)", "unit": "PiB"}, b"9" * 300, "too large to be real"),
+        ({"regex": r"(\d+)", "unit": "parsec"}, b"9", "unknown unit 'parsec'"),
+        ({"unit": "s"}, b"9", "how to find its figure"),
+    ],
+)
 def test_what_cannot_be_measured_says_why(rule: dict[str, Json], output: bytes, message: str) -> None:
     with pytest.raises(ParseError, match=message):
         extracted(rule, output)
@@ -110,7 +133,12 @@ def test_one_output_is_expected() -> None:
 
 def test_metrics_are_those_of_the_parameters() -> None:
     rule: dict[str, Json] = {
-        "regex": "x", "unit": "ms", "direction": "lower", "statistic": "arithmetic mean", "title": "Boot", "limits": ["storage.iops"],
+        "regex": "x",
+        "unit": "ms",
+        "direction": "lower",
+        "statistic": "arithmetic mean",
+        "title": "Boot",
+        "limits": ["storage.iops"],
     }
     boot, duration = command.metrics({"extract": {"boot.time": rule}})
     assert (boot.name, boot.title, boot.unit, boot.direction) == ("boot.time", "Boot", "s", Direction.LOWER)
@@ -119,21 +147,28 @@ def test_metrics_are_those_of_the_parameters() -> None:
     assert [metric.name for metric in command.metrics({"extract": {"duration": {"regex": "x", "unit": "s"}}})] == ["duration"]
 
 
-@pytest.mark.parametrize(("parameters", "series"), [
-    ({}, "duration"),
-    ({"primary": "b"}, "b"),
-    ({"extract": {"a": {"regex": "(x)"}, "b": {"jsonpath": "$"}}}, "a"),
-    ({"extract": {"a": {"csv": {"column": "x"}, "labels": {"z": "1", "y": "2"}}}}, "a{y=2,z=1}"),
-])
+@pytest.mark.parametrize(
+    ("parameters", "series"),
+    [
+        ({}, "duration"),
+        ({"primary": "b"}, "b"),
+        ({"extract": {"a": {"regex": "(x)"}, "b": {"jsonpath": "$"}}}, "a"),
+        ({"extract": {"a": {"csv": {"column": "x"}, "labels": {"z": "1", "y": "2"}}}}, "a{y=2,z=1}"),
+    ],
+)
 def test_primary(parameters: dict[str, Json], series: str) -> None:
     assert command.primary(parameters) == series
 
 
 def test_command_files_and_environment() -> None:
     parameters: dict[str, Json] = {
-        "run": ["./x", "a b", "$(touch y)"], "duration": "20 s", "env": {"KEY": "${secret:env:KEY}"}, "files": {"in.txt": "é"},
+        "run": ["./x", "a b", "$(touch y)"],
+        "duration": "20 s",
+        "env": {"KEY": "${secret:env:KEY}"},
+        "files": {"in.txt": "é"},
         "extract": {"n": {"regex": "(x)", "from": "out.json"}, "e": {"regex": "(x)", "from": "stderr"}},
-        "package": "x-tools", "version": ["./x", "-V"],
+        "package": "x-tools",
+        "version": ["./x", "-V"],
     }
     commands = command.commands(trial.experiment(command, parameters, cpus=(0, 1)), trial.surroundings("/w"))
     (client,) = commands.clients
@@ -144,13 +179,18 @@ def test_command_files_and_environment() -> None:
     assert (tool.executable, tool.package, tool.version_argv) == ("./x", "x-tools", ("./x", "-V"))
 
 
-@pytest.mark.parametrize(("parameters", "message"), [
-    ({}, "must say what it runs"), ({"run": []}, "must say what it runs"), ({"run": ["x"], "extract": {"a": {"unit": "lightyear"}}}, "unknown unit"),
-    ({"run": ["x"], "timeout": "5 B"}, "expected a time"),
-    ({"run": ["x"], "extract": {"a": {"regex": "(a+)+"}}}, "a: found .* inside a repeated group"),
-    ({"run": ["x"], "extract": {"a": {"jsonpath": "$..a"}}}, "a: found '..a' in the JSONPath"),
-    ({"run": ["x"], "extract": {"a": {}}}, "a: a rule must say how to find its figure"),
-])
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({}, "must say what it runs"),
+        ({"run": []}, "must say what it runs"),
+        ({"run": ["x"], "extract": {"a": {"unit": "lightyear"}}}, "unknown unit"),
+        ({"run": ["x"], "timeout": "5 B"}, "expected a time"),
+        ({"run": ["x"], "extract": {"a": {"regex": "(a+)+"}}}, "a: found .* inside a repeated group"),
+        ({"run": ["x"], "extract": {"a": {"jsonpath": "$..a"}}}, "a: found '..a' in the JSONPath"),
+        ({"run": ["x"], "extract": {"a": {}}}, "a: a rule must say how to find its figure"),
+    ],
+)
 def test_parameters_that_cannot_be_run(parameters: dict[str, Json], message: str) -> None:
     with pytest.raises(SpecError, match=message):
         command.commands(trial.experiment(command, parameters), trial.surroundings("/w"))
@@ -158,11 +198,11 @@ def test_parameters_that_cannot_be_run(parameters: dict[str, Json], message: str
 
 def test_real_trial(tmp_path: Path) -> None:
     program = (
-        "import json, sys; print('rate: 7.5 MB/s'); json.dump({'n': [1, 2]}, open('out.json', 'w')); "
-        "print(open('in.txt').read(), file=sys.stderr)"
+        "import json, sys; print('rate: 7.5 MB/s'); json.dump({'n': [1, 2]}, open('out.json', 'w')); print(open('in.txt').read(), file=sys.stderr)"
     )
     parameters: dict[str, Json] = {
-        "run": [sys.executable, "-c", program], "files": {"in.txt": "word 9"},
+        "run": [sys.executable, "-c", program],
+        "files": {"in.txt": "word 9"},
         "extract": {
             "rate": {"regex": r"rate: ([\d.]+)", "unit": "MB/s"},
             "n": {"jsonpath": "$.n[*]", "from": "out.json", "aggregate": "sum"},

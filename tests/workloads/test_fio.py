@@ -43,8 +43,10 @@ def test_golden_figures_are_those_of_the_document(case: Golden) -> None:
 
 CROSS_CHECK = {
     "fioplot-3.1-randread-1-1.json": {
-        "iops.read{job=random-read}": 6614.07, "throughput.read{job=random-read}": 26456 * 1024,
-        "latency.read.mean{job=random-read}": 135.6e-6, "latency.read.p99{job=random-read}": 142.3e-6,
+        "iops.read{job=random-read}": 6614.07,
+        "throughput.read{job=random-read}": 26456 * 1024,
+        "latency.read.mean{job=random-read}": 135.6e-6,
+        "latency.read.p99{job=random-read}": 142.3e-6,
     },
     "kubestr-testdata-fio-3.20.json": {"iops.read{job=read_iops}": 982.05, "iops.write{job=write_iops}": 390.53},
     "local-3.33-gtod_reduce.json": {"iops.read{job=j}": 7244.89},
@@ -55,7 +57,9 @@ CROSS_CHECK = {
     "local-3.33-randrw-numjobs3-group.json": {"iops.read{job=j}": 15674.83, "iops.write{job=j}": 6814.19, "latency.write.p99{job=j}": 69.1e-6},
     "local-3.33-randrw-numjobs3-nogroup.json": {"iops.read{job=j}": 24482.42, "iops.write{job=j}": 10503.04},
     "local-3.33-seed0-shape.json": {
-        "iops.read{job=read_iops}": 7845.05, "iops.write{job=write_iops}": 6851.77, "iops.read{job=read_bw}": 781.91,
+        "iops.read{job=read_iops}": 7845.05,
+        "iops.write{job=write_iops}": 6851.77,
+        "iops.read{job=read_bw}": 781.91,
         "latency.write.p99{job=write_bw}": 4358.1e-6,
     },
     "local-3.33-status-interval-multidoc.json": {"iops.read{job=j}": 5794.81, "latency.read.p99{job=j}": 3260.4e-6},
@@ -80,10 +84,16 @@ def test_recorded_kubestr_run() -> None:
     assert not [series for series in found if series.startswith("latency") or "write{job=read" in series], "omitted zeros are no figures"
 
 
-@pytest.mark.parametrize(("name", "reason"), [
-    ("ns", "namespaces \"default\" not found"), ("nodes", "no nodes match"), ("sc", "cannot find StorageClass"),
-    ("pvc", "exceeded quota"), ("noapi", "connection refused"),
-])
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("ns", 'namespaces "default" not found'),
+        ("nodes", "no nodes match"),
+        ("sc", "cannot find StorageClass"),
+        ("pvc", "exceeded quota"),
+        ("noapi", "connection refused"),
+    ],
+)
 def test_kubestr_failure_is_told_in_its_own_words(name: str, reason: str) -> None:
     with pytest.raises(ParseError, match=reason):
         fio.parse([completed(sample("kubestr", f"local-ERROR-{name}.json"))], {})
@@ -102,10 +112,20 @@ def test_fio_2_latencies_are_microseconds_and_bandwidth_kib() -> None:
     assert "samples{direction=read,job=j}" not in found
 
 
-@pytest.mark.parametrize("broken", [
-    {"iops": 0, "bw": 0}, {"iops": 10, "bw": 0}, {"iops": 10}, {"iops": -1, "bw": 5}, {"iops": 10, "bw": 5, "total_ios": 0},
-    {"iops": 10, "bw": 5, "runtime": 0}, {"iops": "10", "bw": 5}, {"iops": True, "bw": 5}, {"iops": None, "bw": 5},
-])
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"iops": 0, "bw": 0},
+        {"iops": 10, "bw": 0},
+        {"iops": 10},
+        {"iops": -1, "bw": 5},
+        {"iops": 10, "bw": 5, "total_ios": 0},
+        {"iops": 10, "bw": 5, "runtime": 0},
+        {"iops": "10", "bw": 5},
+        {"iops": True, "bw": 5},
+        {"iops": None, "bw": 5},
+    ],
+)
 def test_a_job_whose_rate_was_not_measured_is_an_error(broken: dict[str, Json]) -> None:
     with pytest.raises(ParseError, match="did no I/O"):
         fio.parse([completed(document(broken))], {})
@@ -124,16 +144,19 @@ def test_processes_whose_sum_is_no_number_are_an_error() -> None:
         fio.parse([completed(json.dumps({"jobs": [job, job]}).encode())], {})
 
 
-@pytest.mark.parametrize(("document", "message"), [
-    ({"jobs": [{"read": {}}]}, "a job without a name"),
-    ({"jobs": []}, "no jobs"),
-    ({"other": 1}, "no jobs"),
-    ([{"Raw": None}, {"Raw": None}], "found 2 tests in kubestr's output"),
-    ([{"Raw": {"result": {}}}], "no jobs"),
-    ({"jobs": [{"jobname": "j", "error": "five"}]}, "says error 'five'"),
-    ({"jobs": [{"jobname": "j", "error": 22}]}, "EINVAL"),
-    ({"jobs": [{"jobname": "j", "error": 4000}]}, "error 4000"),
-])
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ({"jobs": [{"read": {}}]}, "a job without a name"),
+        ({"jobs": []}, "no jobs"),
+        ({"other": 1}, "no jobs"),
+        ([{"Raw": None}, {"Raw": None}], "found 2 tests in kubestr's output"),
+        ([{"Raw": {"result": {}}}], "no jobs"),
+        ({"jobs": [{"jobname": "j", "error": "five"}]}, "says error 'five'"),
+        ({"jobs": [{"jobname": "j", "error": 22}]}, "EINVAL"),
+        ({"jobs": [{"jobname": "j", "error": 4000}]}, "error 4000"),
+    ],
+)
 def test_documents_that_are_no_result(document: Json, message: str) -> None:
     with pytest.raises(ParseError, match=message):
         fio.parse([completed(json.dumps(document).encode())], {})
@@ -152,9 +175,7 @@ def test_percentiles_of_several_processes_are_left_out_and_means_weighted() -> N
     raw = json.dumps({"jobs": [process(1000, 1), process(2000, 3)]}).encode()
     found = by_series(fio.parse([completed(raw)], {}))
     latencies = {series: value for series, value in found.items() if series.startswith("latency")}
-    assert latencies == pytest.approx(
-        {"latency.read.mean{job=j}": 1.75e-6, "latency.read.min{job=j}": 0.5e-6, "latency.read.max{job=j}": 4e-6}
-    )
+    assert latencies == pytest.approx({"latency.read.mean{job=j}": 1.75e-6, "latency.read.min{job=j}": 0.5e-6, "latency.read.max{job=j}": 4e-6})
 
 
 def test_the_file_wins_over_stdout() -> None:
@@ -176,13 +197,17 @@ def test_exit_code_alone_is_a_failure() -> None:
 
 def test_job_file_of_structured_parameters() -> None:
     parameters: dict[str, Json] = {
-        "size": "1 GiB", "ramp_time": "10 s", "thread": True,
+        "size": "1 GiB",
+        "ramp_time": "10 s",
+        "thread": True,
         "jobs": [
             {"name": "read_iops", "rw": "randread", "bs": "4 KiB", "iodepth": 128},
             {"name": "log", "rw": "write", "direct": False, "runtime": "1.5 s", "rate": "60 MB/s", "rate_iops": "500 1/s", "stonewall": False},
         ],
     }
-    assert fio_jobs.job_file(parameters).decode() == """\
+    assert (
+        fio_jobs.job_file(parameters).decode()
+        == """\
 [read_iops]
 ioengine=libaio
 rw=randread
@@ -210,6 +235,7 @@ thread
 group_reporting
 new_group
 """
+    )
     assert fio.duration_s(parameters) == 70
     assert fio.primary(parameters) == "iops.read{job=read_iops}"
 
@@ -217,8 +243,10 @@ new_group
 def test_presets_are_the_published_job_files() -> None:
     corners = fio_jobs.jobs({"preset": "four-corners"})
     assert [(job.name, job.settings["rw"], job.settings["bs"]) for job in corners] == [
-        ("read_iops", "randread", "4 KiB"), ("write_iops", "randwrite", "4 KiB"),
-        ("read_bw", "randread", "1 MiB"), ("write_bw", "randwrite", "1 MiB"),
+        ("read_iops", "randread", "4 KiB"),
+        ("write_iops", "randwrite", "4 KiB"),
+        ("read_bw", "randread", "1 MiB"),
+        ("write_bw", "randwrite", "1 MiB"),
     ]
     assert fio.duration_s({"preset": "four-corners"}) == 280
     assert fio.duration_s({"preset": "kubestr"}) == 17
@@ -235,35 +263,44 @@ def test_a_published_job_file_as_text() -> None:
     assert fio_jobs.deadline_s({"job_text": text}) == pytest.approx((2 * 10 + 2 * 1 + 1) * 2**30 / 20e6 + 2 * 270 + 120)
 
 
-@pytest.mark.parametrize("hostile", [
-    {"rw": "read", "filename": "x\nexec_prerun=touch /tmp/owned"},
-    {"rw": "read\n"},
-    {"rw": "read", "engine": "libaio\r"},
-    {"jobs": [{"name": "a]\n[b", "rw": "read"}]},
-    {"jobs": [{"name": "a][b", "rw": "read"}]},
-    {"rw": "read", "cpus_allowed": "0\x00"},
-])
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        {"rw": "read", "filename": "x\nexec_prerun=touch /tmp/owned"},
+        {"rw": "read\n"},
+        {"rw": "read", "engine": "libaio\r"},
+        {"jobs": [{"name": "a]\n[b", "rw": "read"}]},
+        {"jobs": [{"name": "a][b", "rw": "read"}]},
+        {"rw": "read", "cpus_allowed": "0\x00"},
+    ],
+)
 def test_no_value_becomes_a_line_of_its_own(hostile: dict[str, Json]) -> None:
     with pytest.raises(SpecError, match="no single line"):
         fio_jobs.job_file(hostile)
 
 
-@pytest.mark.parametrize(("parameters", "message"), [
-    ({}, "must say what it does"),
-    ({"jobs": [{"name": "a"}]}, "must say what it does"),
-    ({"jobs": [{"name": "a", "rw": "read"}, {"name": "a", "rw": "write"}]}, "one name"),
-    ({"rw": "read", "size": "10 GB/s"}, "expected a size"),
-])
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({}, "must say what it does"),
+        ({"jobs": [{"name": "a"}]}, "must say what it does"),
+        ({"jobs": [{"name": "a", "rw": "read"}, {"name": "a", "rw": "write"}]}, "one name"),
+        ({"rw": "read", "size": "10 GB/s"}, "expected a size"),
+    ],
+)
 def test_parameters_that_make_no_job(parameters: dict[str, Json], message: str) -> None:
     with pytest.raises(SpecError, match=message):
         fio_jobs.job_file(parameters)
 
 
-@pytest.mark.parametrize(("parameters", "series"), [
-    ({"rw": "randwrite"}, "iops.write{job=randwrite}"),
-    ({"rw": "randrw"}, "iops.read{job=randrw}"),
-    ({"rw": "randrw", "unified_rw_reporting": True}, "iops.mixed{job=randrw}"),
-])
+@pytest.mark.parametrize(
+    ("parameters", "series"),
+    [
+        ({"rw": "randwrite"}, "iops.write{job=randwrite}"),
+        ({"rw": "randrw"}, "iops.read{job=randrw}"),
+        ({"rw": "randrw", "unified_rw_reporting": True}, "iops.mixed{job=randrw}"),
+    ],
+)
 def test_primary(parameters: dict[str, Json], series: str) -> None:
     assert fio.primary(parameters) == series
 
@@ -284,7 +321,10 @@ def test_directory_is_given_or_the_storage_path_or_the_work_directory() -> None:
 def test_real_trial(tmp_path: Path) -> None:
     trial.require("fio")
     parameters: dict[str, Json] = {
-        "size": "4 MiB", "runtime": "1 s", "engine": "psync", "direct": False,
+        "size": "4 MiB",
+        "runtime": "1 s",
+        "engine": "psync",
+        "direct": False,
         "jobs": [{"name": "r", "rw": "randread", "bs": "4 KiB"}, {"name": "w", "rw": "write", "bs": "64 KiB", "numjobs": 2, "stonewall": False}],
     }
     volume = tmp_path / "vol:ume"

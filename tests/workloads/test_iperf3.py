@@ -60,9 +60,15 @@ def test_samples_give_the_figures_that_were_read_off_them(name: str) -> None:
     assert found.get("throughput.reverse") == (None if reverse is None else pytest.approx(reverse * 1e6, rel=1e-5))
 
 
-@pytest.mark.parametrize(("name", "message"), [
-    ("dns", "Name or service not known"), ("refused", "Connection refused"), ("server-busy", "server is busy"), ("server-killed", "reset by peer"),
-])
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("dns", "Name or service not known"),
+        ("refused", "Connection refused"),
+        ("server-busy", "server is busy"),
+        ("server-killed", "reset by peer"),
+    ],
+)
 def test_an_error_with_exit_code_0_is_an_error(name: str, message: str) -> None:
     with pytest.raises(ParseError, match=message):
         iperf3.parse([completed(sample("iperf3", f"local-3.12-ERROR-{name}.json"))], {})
@@ -85,11 +91,18 @@ def test_loss_is_counted_where_there_is_no_percentage_and_never_over_one() -> No
     assert by_series(iperf3.parse([completed(document({"sum": both, "sum_received": received}))], {}))["loss.ratio"] == 1.0
 
 
-@pytest.mark.parametrize("received", [
-    {"seconds": 10, "bits_per_second": 0}, {"seconds": 0, "bits_per_second": 5}, {"seconds": 10}, {"bits_per_second": 5},
-    {"seconds": 10, "bits_per_second": "5"}, {"seconds": 10, "bits_per_second": -5},
-    {"seconds": 10, "bits_per_second": None, "lost_packets": 7, "packets": 7},
-])
+@pytest.mark.parametrize(
+    "received",
+    [
+        {"seconds": 10, "bits_per_second": 0},
+        {"seconds": 0, "bits_per_second": 5},
+        {"seconds": 10},
+        {"bits_per_second": 5},
+        {"seconds": 10, "bits_per_second": "5"},
+        {"seconds": 10, "bits_per_second": -5},
+        {"seconds": 10, "bits_per_second": None, "lost_packets": 7, "packets": 7},
+    ],
+)
 def test_nothing_received_is_an_error_and_no_zero(received: dict[str, Json]) -> None:
     with pytest.raises(ParseError, match="received nothing"):
         iperf3.parse([completed(document({"sum_received": received}))], {})
@@ -128,17 +141,20 @@ def client(parameters: dict[str, Json], host: str = "10.0.0.1") -> list[str]:
     return list(commands.clients[0].argv)
 
 
-@pytest.mark.parametrize(("parameters", "options"), [
-    ({"protocol": "udp"}, "-u --udp-counters-64bit -b 0"),
-    ({"protocol": "udp", "bitrate": "1.5 Gbit/s", "length": "1400 B"}, "-u --udp-counters-64bit -b 1500000000 -l 1400"),
-    ({"bitrate": "100 Mbit/s"}, "-b 100000000"),
-    ({"reverse": True}, "-R"),
-    ({"bidir": True}, "--bidir"),
-    ({"mss": "1400 B", "window": "256 KiB"}, "-M 1400 -w 262144"),
-    ({"congestion": "bbr", "cport": 4000, "dscp": 46}, "-C bbr --cport 4000 --dscp 46"),
-    ({"no_delay": True, "zerocopy": True, "dont_fragment": True}, "-N -Z --dont-fragment"),
-    ({}, ""),
-])
+@pytest.mark.parametrize(
+    ("parameters", "options"),
+    [
+        ({"protocol": "udp"}, "-u --udp-counters-64bit -b 0"),
+        ({"protocol": "udp", "bitrate": "1.5 Gbit/s", "length": "1400 B"}, "-u --udp-counters-64bit -b 1500000000 -l 1400"),
+        ({"bitrate": "100 Mbit/s"}, "-b 100000000"),
+        ({"reverse": True}, "-R"),
+        ({"bidir": True}, "--bidir"),
+        ({"mss": "1400 B", "window": "256 KiB"}, "-M 1400 -w 262144"),
+        ({"congestion": "bbr", "cport": 4000, "dscp": 46}, "-C bbr --cport 4000 --dscp 46"),
+        ({"no_delay": True, "zerocopy": True, "dont_fragment": True}, "-N -Z --dont-fragment"),
+        ({}, ""),
+    ],
+)
 def test_client_options(parameters: dict[str, Json], options: str) -> None:
     base = "iperf3 -c 10.0.0.1 -p 7000 -J --connect-timeout 10000 -t 10 -O 0 -P 1"
     assert client(parameters) == f"{base} {options}".split()
@@ -152,11 +168,14 @@ def test_family_goes_to_both_sides() -> None:
     assert commands.servers[0].command.timeout_s > 86400
 
 
-@pytest.mark.parametrize(("parameters", "message"), [
-    ({"reverse": True, "bidir": True}, "both reverse and bidir"),
-    ({"duration": "1.5 s"}, "whole seconds"),
-    ({"bitrate": "1 GB/s"}, "expected a data rate in bits"),
-])
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"reverse": True, "bidir": True}, "both reverse and bidir"),
+        ({"duration": "1.5 s"}, "whole seconds"),
+        ({"bitrate": "1 GB/s"}, "expected a data rate in bits"),
+    ],
+)
 def test_parameters_that_cannot_be_run(parameters: dict[str, Json], message: str) -> None:
     with pytest.raises(SpecError, match=message):
         client(parameters)
@@ -166,10 +185,13 @@ def test_duration_includes_what_is_omitted() -> None:
     assert iperf3.duration_s({"duration": "1 min", "omit": "2 s"}) == 62
 
 
-@pytest.mark.parametrize(("host", "parameters"), [
-    ("127.0.0.1", {"duration": "1 s", "bitrate": "20 Mbit/s", "streams": 2}),
-    ("::1", {"duration": "1 s", "bitrate": "20 Mbit/s", "streams": 2, "protocol": "udp", "family": "ipv6"}),
-])
+@pytest.mark.parametrize(
+    ("host", "parameters"),
+    [
+        ("127.0.0.1", {"duration": "1 s", "bitrate": "20 Mbit/s", "streams": 2}),
+        ("::1", {"duration": "1 s", "bitrate": "20 Mbit/s", "streams": 2, "protocol": "udp", "family": "ipv6"}),
+    ],
+)
 def test_real_trials_one_after_the_other_with_one_server(tmp_path: Path, host: str, parameters: dict[str, Json]) -> None:
     """The server outlives the probe that finds it ready, and every trial."""
     trial.require("iperf3")

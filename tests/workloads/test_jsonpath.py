@@ -11,21 +11,24 @@ from benchspec.workloads.jsonpath import parse_path, select
 DOCUMENT: Json = {"a": {"b": [10, 20, 30], "odd key": {"x.y": 1}}, "list": [{"v": 1}, {"v": 2}, {"w": 3}, 4], "text": "abc"}
 
 
-@pytest.mark.parametrize(("path", "values"), [
-    ("$", [DOCUMENT]),
-    ("$.a.b[0]", [10]),
-    ("$.a.b[-1]", [30]),
-    ("$.a.b[*]", [10, 20, 30]),
-    ("$.a['odd key'][\"x.y\"]", [1]),
-    ("$.list[*].v", [1, 2]),
-    ("$.a['odd key'].*", [1]),
-    ("$.a.b[3]", []),
-    ("$.a.b[-4]", []),
-    ("$.text[0]", []),
-    ("$.text.a", []),
-    ("$.nothing.at[0].all", []),
-    ("$.list['v']", []),
-])
+@pytest.mark.parametrize(
+    ("path", "values"),
+    [
+        ("$", [DOCUMENT]),
+        ("$.a.b[0]", [10]),
+        ("$.a.b[-1]", [30]),
+        ("$.a.b[*]", [10, 20, 30]),
+        ("$.a['odd key'][\"x.y\"]", [1]),
+        ("$.list[*].v", [1, 2]),
+        ("$.a['odd key'].*", [1]),
+        ("$.a.b[3]", []),
+        ("$.a.b[-4]", []),
+        ("$.text[0]", []),
+        ("$.text.a", []),
+        ("$.nothing.at[0].all", []),
+        ("$.list['v']", []),
+    ],
+)
 def test_select(path: str, values: list[Json]) -> None:
     assert select(DOCUMENT, parse_path(path)) == values
 

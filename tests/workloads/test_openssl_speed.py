@@ -58,20 +58,25 @@ des cbc          66000.10k    67000.25k
 slow              123.45       9999.00
 """
     assert by_series(openssl_speed.parse([completed(table)], {})) == {
-        "throughput{algorithm=des cbc,block=16}": 66000100.0, "throughput{algorithm=des cbc,block=64}": 67000250.0,
-        "throughput{algorithm=slow,block=16}": 123.45, "throughput{algorithm=slow,block=64}": 9999.0,
+        "throughput{algorithm=des cbc,block=16}": 66000100.0,
+        "throughput{algorithm=des cbc,block=64}": 67000250.0,
+        "throughput{algorithm=slow,block=16}": 123.45,
+        "throughput{algorithm=slow,block=64}": 9999.0,
     }
 
 
-@pytest.mark.parametrize(("output", "message"), [
-    (b"+H:16:64\n+F:25:sha256:1.00\n", "found 1 figures for sha256, expected 2"),
-    (b"+F2:2:2048:0.000294:0.000017\n", "s per operation"),
-    (b"+H:16\n+F:25:sha256:0.00\n", "measured nothing"),
-    (b"+F4:3:256:nan:15512.0\n", "measured nothing"),
-    (b"rsa 2048 bits 0.000294s 0.000017s   3.3.0  58442.0\n", "measured nothing"),
-    (b"", "measured nothing; it printed nothing"),
-    (b"+H:16\n+F:25:sha256:1.00\n+F:25:sha256:2.00\n", "several figures"),
-])
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        (b"+H:16:64\n+F:25:sha256:1.00\n", "found 1 figures for sha256, expected 2"),
+        (b"+F2:2:2048:0.000294:0.000017\n", "s per operation"),
+        (b"+H:16\n+F:25:sha256:0.00\n", "measured nothing"),
+        (b"+F4:3:256:nan:15512.0\n", "measured nothing"),
+        (b"rsa 2048 bits 0.000294s 0.000017s   3.3.0  58442.0\n", "measured nothing"),
+        (b"", "measured nothing; it printed nothing"),
+        (b"+H:16\n+F:25:sha256:1.00\n+F:25:sha256:2.00\n", "several figures"),
+    ],
+)
 def test_outputs_without_a_figure(output: bytes, message: str) -> None:
     with pytest.raises(ParseError, match=message):
         openssl_speed.parse([completed(output)], {})
@@ -82,12 +87,15 @@ def test_one_output_is_expected() -> None:
         openssl_speed.parse([], {})
 
 
-@pytest.mark.parametrize(("parameters", "options"), [
-    ({}, "-seconds 3 -elapsed -bytes 16384 -evp aes-256-gcm"),
-    ({"algorithm": "sha256", "bytes": "1 KiB", "seconds": "5 s", "multi": 4}, "-seconds 5 -elapsed -multi 4 -bytes 1024 -evp sha256"),
-    ({"elapsed": False, "decrypt": True, "aead": True}, "-seconds 3 -decrypt -aead -bytes 16384 -evp aes-256-gcm"),
-    ({"signature": "rsa2048"}, "-seconds 3 -elapsed rsa2048"),
-])
+@pytest.mark.parametrize(
+    ("parameters", "options"),
+    [
+        ({}, "-seconds 3 -elapsed -bytes 16384 -evp aes-256-gcm"),
+        ({"algorithm": "sha256", "bytes": "1 KiB", "seconds": "5 s", "multi": 4}, "-seconds 5 -elapsed -multi 4 -bytes 1024 -evp sha256"),
+        ({"elapsed": False, "decrypt": True, "aead": True}, "-seconds 3 -decrypt -aead -bytes 16384 -evp aes-256-gcm"),
+        ({"signature": "rsa2048"}, "-seconds 3 -elapsed rsa2048"),
+    ],
+)
 def test_options(parameters: dict[str, Json], options: str) -> None:
     commands = openssl_speed.commands(trial.experiment(openssl_speed, parameters, cpus=(1,)), trial.surroundings("/w"))
     assert commands.clients[0].argv == ("openssl", "speed", "-mr", *options.split())

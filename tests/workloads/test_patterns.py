@@ -22,8 +22,20 @@ USEFUL = [
     r"rate: ([\d.]+)(?:k|M)?B?/s",
 ]
 EXPLOSIVE = [
-    r"(a+)+$", r"(a*)*", r"(a|a)*$", r"(a|aa)+$", r"(?:a?){40}a{40}", r"(\w+\s*)+:", r"a*a*a*b", r".*.*.*x", r"\d*\d*[0-9]*x", r".*\w+.*(\d+).*",
-    r"a?a?a?a?a?a?a?a?a?aaaa", r"(a|b)(a|c)(a|d)(a|e)(a|f)(a|g)(a|h)(a|i)(a|j)(a|k)", r"(?:ab)*(?:ab)*(?:ab)*x", r"[^x]*é*[中-龥é]*é*y",
+    r"(a+)+$",
+    r"(a*)*",
+    r"(a|a)*$",
+    r"(a|aa)+$",
+    r"(?:a?){40}a{40}",
+    r"(\w+\s*)+:",
+    r"a*a*a*b",
+    r".*.*.*x",
+    r"\d*\d*[0-9]*x",
+    r".*\w+.*(\d+).*",
+    r"a?a?a?a?a?a?a?a?a?aaaa",
+    r"(a|b)(a|c)(a|d)(a|e)(a|f)(a|g)(a|h)(a|i)(a|j)(a|k)",
+    r"(?:ab)*(?:ab)*(?:ab)*x",
+    r"[^x]*é*[中-龥é]*é*y",
 ]
 OUTSIDE = [r"(?=a)b", r"(?<!a)b", r"(a)\1", r"(?P<x>a)(?P=x)", r"(?i)a", r"(?>a)", r"(?#c)a", r"\x41", r"\u0041", r"(?(1)a|b)"]
 MALFORMED = [r"(", r"a**", r"[", r"*", r"(?P<1>a)", r"a{3,2}", r"\\\\\\(", r"(?P<a>x)(?P<a>y)"]

@@ -56,11 +56,14 @@ def test_a_plug_in_is_found_by_its_entry_point(monkeypatch: pytest.MonkeyPatch) 
     assert WORKLOADS["strange"] is fio
 
 
-@pytest.mark.parametrize(("value", "message"), [
-    ("no_such_module_at_all", "cannot be imported: ModuleNotFoundError"),
-    ("benchspec.workloads.fio:NOTHING", "cannot be imported: AttributeError"),
-    ("json", "it lacks NAME, METRICS, ROLES, DEFAULT_GATES, metrics, tools"),
-])
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("no_such_module_at_all", "cannot be imported: ModuleNotFoundError"),
+        ("benchspec.workloads.fio:NOTHING", "cannot be imported: AttributeError"),
+        ("json", "it lacks NAME, METRICS, ROLES, DEFAULT_GATES, metrics, tools"),
+    ],
+)
 def test_a_plug_in_that_is_none_is_told(monkeypatch: pytest.MonkeyPatch, value: str, message: str) -> None:
     offer(monkeypatch, value)
     with pytest.raises(SpecError, match=message):

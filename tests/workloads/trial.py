@@ -64,8 +64,13 @@ def _run(command: Command, workdir: Path) -> Completed:
     process = subprocess.run(command.argv, cwd=workdir, capture_output=True, timeout=min(command.timeout_s, 30), check=False)
     files = {name: (workdir / name).read_bytes() for name in command.fetch if (workdir / name).exists()}
     return Completed(
-        argv=command.argv, exit_code=process.returncode, stdout=process.stdout, stderr=process.stderr,
-        started_at=started, duration_s=time.time() - started, files=files,
+        argv=command.argv,
+        exit_code=process.returncode,
+        stdout=process.stdout,
+        stderr=process.stderr,
+        started_at=started,
+        duration_s=time.time() - started,
+        files=files,
     )
 
 

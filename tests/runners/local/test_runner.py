@@ -21,9 +21,7 @@ HERE = Site(name="here", runner="local")
 RUNNER = get_runner("local")
 
 
-def experiment(
-    path: TrafficPath | None = None, placement: Placement = Placement.ANY, cpus: tuple[int, ...] = (), site: str = "here"
-) -> Experiment:
+def experiment(path: TrafficPath | None = None, placement: Placement = Placement.ANY, cpus: tuple[int, ...] = (), site: str = "here") -> Experiment:
     return Experiment(
         id="ab" * 32, target="t", workload="w", title="W", point=(), tool="command", parameters={}, path=path, placement=placement,
         roles=(RolePlace(role=Role.CLIENT, site=site, cpus=cpus), RolePlace(role=Role.SERVER, site="here")),
@@ -171,7 +169,7 @@ def test_installing_uses_what_the_host_has(tmp_path: Path, monkeypatch: pytest.M
 def test_installing_renews_the_lists_and_tries_once_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{tmp_path}/bin")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    manager(tmp_path / "bin", "apt-get", f'case $1 in update) : >{tmp_path}/fresh;; *) [ -e {tmp_path}/fresh ] || exit 100;; esac')
+    manager(tmp_path / "bin", "apt-get", f"case $1 in update) : >{tmp_path}/fresh;; *) [ -e {tmp_path}/fresh ] || exit 100;; esac")
     packages.install(["fio"])
     assert [line.split()[1] for line in (tmp_path / "bin" / "log").read_text().splitlines()] == ["install", "update", "install"]
 
