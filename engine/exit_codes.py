@@ -59,6 +59,10 @@ EXIT_CODES: Mapping[int, ExitCode] = {
         explanation="A stored byte is not what was written: a corrupt journal, a raw file whose sha256 differs, or a generated region of a page that "
         "was edited or is stale. Restore the file from a copy, or render the page again.",
     ),
+    129: ExitCode(
+        title="interrupted by SIGHUP",
+        explanation="The terminal went away. The run stopped, cleaned up and can go on with `benchspec resume`.",
+    ),
     130: ExitCode(
         title="interrupted by SIGINT",
         explanation="The run stopped, cleaned up and can go on with `benchspec resume`.",

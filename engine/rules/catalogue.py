@@ -94,7 +94,7 @@ BS240 error | a CPU that the nodes do not have | CPU numbers start at 0 and end 
 BS241 warning | roles share a CPU | Client and server on one CPU measure the scheduler. Give them CPUs of their own.
 BS242 warning | two claims about one fact | facts repeats what a section says; only one of them counts.
 BS250 error | not a calendar date | as_of must be a day that exists.
-BS251 error | a date in the future | as_of is the day on which a source was read.
+BS251 warning | a date in the future | as_of is the day on which a source was read; or this clock is behind.
 BS252 error | an unknown class of limits | Limits are of storage, network or cpu metrics.
 BS253 error | a limit in the wrong unit | storage.throughput is in bytes per second, network.throughput in bits per second, iops and packets in 1/s.
 BS254 error | burst below sustained | What can be had for a short time cannot be less than what can be kept up.
