@@ -52,7 +52,7 @@ class Record:
         }  # fmt: skip
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with open(descriptor, "w", encoding="utf-8") as file:
-            json.dump(content, file)
+            file.write(json.dumps(content))  # json.dump would encode in Python
         new.rename(directory / "job")
 
     @classmethod
