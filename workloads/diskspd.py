@@ -14,6 +14,7 @@ from . import diskspd_text, diskspd_xml
 from .catalogue import measurements
 from .diskspd_figures import DIRECTIONS, Figures
 from .documents import quote
+from .latencies import latency_metrics
 from .quantities import flag, integer, quantity, text, whole_bytes, whole_seconds
 
 NAME = "diskspd"
@@ -22,22 +23,8 @@ DEFAULT_GATES: Mapping[str, float] = {}
 _GRACE_S = 600.0
 """Laying out the test file before the clock starts."""
 
+_STATISTICS = ("mean", "stddev", "min", "p25", "p50", "p75", "p90", "p95", "p99", "p999", "p9999", "p99999", "max")
 _TITLES = {"": "", ".read": ", reads", ".write": ", writes"}
-_STATISTICS: Mapping[str, str] = {
-    "mean": "Mean latency",
-    "stddev": "Standard deviation of latency",
-    "min": "Least latency",
-    "p25": "Latency, 25th percentile",
-    "p50": "Median latency",
-    "p75": "Latency, 75th percentile",
-    "p90": "Latency, 90th percentile",
-    "p95": "Latency, 95th percentile",
-    "p99": "Latency, 99th percentile",
-    "p999": "Latency, 99.9th percentile",
-    "p9999": "Latency, 99.99th percentile",
-    "p99999": "Latency, 99.999th percentile",
-    "max": "Greatest latency",
-}
 
 
 def _rate(kind: str, suffix: str, title: str, unit: str) -> Metric:
@@ -52,11 +39,7 @@ def _cpu(name: str, title: str) -> Metric:
 METRICS: Sequence[Metric] = (
     *(_rate("iops", suffix, "Operations per second", "1/s") for suffix in DIRECTIONS.values()),
     *(_rate("throughput", suffix, "Data rate", "B/s") for suffix in DIRECTIONS.values()),
-    *(
-        Metric(name=f"latency{suffix}.{statistic}", title=title + _TITLES[suffix], unit="s", direction=Direction.LOWER)
-        for suffix in DIRECTIONS.values()
-        for statistic, title in _STATISTICS.items()
-    ),
+    *(metric for suffix in DIRECTIONS.values() for metric in latency_metrics(*_STATISTICS, suffix=suffix, title=_TITLES[suffix])),
     _cpu("cpu.usage", "CPU of the host (of all its CPUs)"),
     _cpu("cpu.user", "CPU of the host, user (of all its CPUs)"),
     _cpu("cpu.system", "CPU of the host, kernel (of all its CPUs)"),
@@ -72,7 +55,7 @@ def metrics(parameters: Mapping[str, Json]) -> Sequence[Metric]:
 
 def tools(parameters: Mapping[str, Json]) -> Sequence[Tool]:
     """diskspd, a single Windows program."""
-    return (Tool(executable="diskspd.exe", package="diskspd", version_argv=("diskspd.exe", "-?")),)
+    return (Tool(executable="diskspd.exe", package="diskspd", version_argv=("diskspd.exe", "-?"), roles=ROLES),)
 
 
 def primary(parameters: Mapping[str, Json]) -> str:

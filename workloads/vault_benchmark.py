@@ -18,6 +18,7 @@ from . import vault_benchmark_output, vault_hcl
 from .catalogue import measurements
 from .documents import as_mapping, as_sequence, quote
 from .go_duration import write_duration
+from .latencies import latency_metrics
 from .quantities import flag, integer, quantity, seconds, text
 
 NAME = "vault-benchmark"
@@ -28,18 +29,8 @@ _GRACE_S = 300.0
 """Mounting engines, writing keys and removing them again; requests still under way when the time is up."""
 
 
-def _latency(name: str, title: str) -> Metric:
-    return Metric(name=f"latency.{name}", title=title, unit="s", direction=Direction.LOWER)
-
-
 METRICS: Sequence[Metric] = (
-    _latency("mean", "Mean latency"),
-    _latency("p50", "Median latency"),
-    _latency("p90", "Latency, 90th percentile"),
-    _latency("p95", "Latency, 95th percentile"),
-    _latency("p99", "Latency, 99th percentile"),
-    _latency("max", "Greatest latency"),
-    _latency("min", "Least latency"),
+    *latency_metrics("mean", "p50", "p90", "p95", "p99", "max", "min"),
     Metric(name="throughput", title="Successful requests per second", unit="1/s", direction=Direction.HIGHER),
     Metric(name="rate", title="Requests sent per second", unit="1/s", direction=Direction.NEITHER),
     Metric(name="achieved.ratio", title="Achieved share of the requested rate", unit="ratio", direction=Direction.HIGHER),
@@ -56,7 +47,7 @@ def metrics(parameters: Mapping[str, Json]) -> Sequence[Metric]:
 
 def tools(parameters: Mapping[str, Json]) -> Sequence[Tool]:
     """vault-benchmark, of which there is a release binary and an image, but no Debian package."""
-    return (Tool(executable=NAME, package=NAME, version_argv=(NAME, "version")),)
+    return (Tool(executable=NAME, package=NAME, version_argv=(NAME, "version"), roles=ROLES),)
 
 
 def primary(parameters: Mapping[str, Json]) -> str:
