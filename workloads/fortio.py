@@ -19,6 +19,7 @@ from . import fortio_output
 from .catalogue import measurements
 from .documents import as_sequence, quote
 from .go_duration import write_duration
+from .latencies import latency_metrics
 from .quantities import flag, integer, quantity, seconds, text
 
 NAME = "fortio"
@@ -30,22 +31,9 @@ _COMPLETE = 0.95
 """A run that lasted less of what was asked was stopped early, which fortio reports as a success."""
 
 
-def _latency(name: str, title: str) -> Metric:
-    return Metric(name=f"latency.{name}", title=title, unit="s", direction=Direction.LOWER)
-
-
 METRICS: Sequence[Metric] = (
     Metric(name="throughput", title="Answers per second", unit="1/s", direction=Direction.HIGHER),
-    _latency("mean", "Mean latency"),
-    _latency("p50", "Median latency"),
-    _latency("p75", "Latency, 75th percentile"),
-    _latency("p90", "Latency, 90th percentile"),
-    _latency("p95", "Latency, 95th percentile"),
-    _latency("p99", "Latency, 99th percentile"),
-    _latency("p999", "Latency, 99.9th percentile"),
-    _latency("min", "Least latency"),
-    _latency("max", "Greatest latency"),
-    _latency("stddev", "Standard deviation of latency"),
+    *latency_metrics("mean", "p50", "p75", "p90", "p95", "p99", "p999", "min", "max", "stddev"),
     Metric(name="achieved.ratio", title="Achieved share of the requested rate", unit="ratio", direction=Direction.HIGHER),
     Metric(name="error.ratio", title="Share of requests without a 2xx answer", unit="ratio", direction=Direction.LOWER),
     Metric(name="samples", title="Requests", unit="1", direction=Direction.NEITHER),
@@ -60,9 +48,10 @@ def metrics(parameters: Mapping[str, Json]) -> Sequence[Metric]:
 
 def tools(parameters: Mapping[str, Json]) -> Sequence[Tool]:
     """fortio (in no Debian release; its releases have packages), and nginx where that serves."""
-    fortio = Tool(executable="fortio", package="fortio", version_argv=("fortio", "version"))
-    nginx = Tool(executable="nginx", package="nginx-light", version_argv=("nginx", "-v"))
-    return (fortio, nginx) if _server_kind(parameters) == "nginx" else (fortio,)
+    kind = _server_kind(parameters)
+    fortio = Tool(executable="fortio", package="fortio", version_argv=("fortio", "version"), roles=ROLES if kind == "fortio" else (Role.CLIENT,))
+    nginx = Tool(executable="nginx", package="nginx-light", version_argv=("nginx", "-v"), roles=(Role.SERVER,))
+    return (fortio, nginx) if kind == "nginx" else (fortio,)
 
 
 def primary(parameters: Mapping[str, Json]) -> str:

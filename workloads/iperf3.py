@@ -35,7 +35,7 @@ def metrics(parameters: Mapping[str, Json]) -> Sequence[Metric]:
 
 def tools(parameters: Mapping[str, Json]) -> Sequence[Tool]:
     """iperf3, from the package of that name."""
-    return (Tool(executable="iperf3", package="iperf3", version_argv=("iperf3", "--version")),)
+    return (Tool(executable="iperf3", package="iperf3", version_argv=("iperf3", "--version"), roles=ROLES),)
 
 
 def primary(parameters: Mapping[str, Json]) -> str:
@@ -64,6 +64,9 @@ def commands(experiment: Experiment, surroundings: Surroundings) -> Commands:
     return Commands(clients=(client,), servers=(Server(command=server, endpoint=endpoint, settle_s=_SETTLE_S),))
 
 
+_SWITCHES: Mapping[str, str] = {"no_delay": "-N", "zerocopy": "-Z", "dont_fragment": "--dont-fragment", "server_output": "--get-server-output"}
+
+
 def _client_argv(parameters: Mapping[str, Json], endpoint: Endpoint) -> tuple[str, ...]:
     return (
         "iperf3",
@@ -76,7 +79,7 @@ def _client_argv(parameters: Mapping[str, Json], endpoint: Endpoint) -> tuple[st
         *(("-C", text(parameters, "congestion")) if "congestion" in parameters else ()),
         *(("--cport", str(integer(parameters, "cport", 0))) if "cport" in parameters else ()),
         *(("--dscp", str(integer(parameters, "dscp", 0))) if "dscp" in parameters else ()),
-        *(option for name, option in (("no_delay", "-N"), ("zerocopy", "-Z"), ("dont_fragment", "--dont-fragment")) if flag(parameters, name, False)),
+        *(option for name, option in _SWITCHES.items() if flag(parameters, name, False)),
     )
 
 

@@ -24,6 +24,11 @@ def _additive(name: str, title: str, unit: str) -> Metric:
     return Metric(name=name, title=title, unit=unit, direction=Direction.LOWER, statistic=Statistic.ARITHMETIC_MEAN)
 
 
+def _cpu_metrics(side: str, process: str) -> tuple[Metric, ...]:
+    parts = {"": "CPU time", ".user": "User time", ".system": "System time"}
+    return tuple(_additive(f"cpu.{side}{part}", f"{title} of the {process}'s process, share of one CPU", "ratio") for part, title in parts.items())
+
+
 METRICS: Sequence[Metric] = (
     _metric("throughput", "Received throughput", "bit/s", Direction.HIGHER, ("network.throughput",)),
     _metric("throughput.reverse", "Received throughput, server to client (bidir)", "bit/s", Direction.HIGHER, ("network.throughput",)),
@@ -32,8 +37,8 @@ METRICS: Sequence[Metric] = (
     _additive("retransmit.ratio", "Share of segments that were sent again", "ratio"),
     _additive("jitter", "Jitter (RFC 1889)", "s"),
     _additive("loss.ratio", "Share of datagrams that did not arrive", "ratio"),
-    _additive("cpu.local", "CPU time of the client's process, share of one CPU", "ratio"),
-    _additive("cpu.remote", "CPU time of the server's process, share of one CPU", "ratio"),
+    *_cpu_metrics("local", "client"),
+    *_cpu_metrics("remote", "server"),
 )
 
 GATE_INPUTS: Sequence[Metric] = (
@@ -57,13 +62,20 @@ def read(document: Json) -> tuple[Measurement, ...]:
     end, start = child(root, "end"), child(root, "start")
     if not any(key in end for key in ("sum_received", "sum", "sum_sent")):
         raise ParseError("the iperf3 output has no summary (end), so the run did not finish")
-    cpu = child(end, "cpu_utilization_percent")
     forward = _direction(end, start, "")
     reverse = _direction(end, start, _REVERSE) if any(key.endswith(_REVERSE) for key in end) else {}
-    common = {"cpu.local": _ratio(cpu, "host_total"), "cpu.remote": _ratio(cpu, "remote_total")}
     backwards = {"throughput.reverse": reverse.pop("throughput", None)}
     known = (*METRICS, *GATE_INPUTS)
-    return (*measurements(known, {**forward, **backwards, **common}), *measurements(known, reverse, {"direction": "reverse"}))
+    return (
+        *measurements(known, {**forward, **backwards, **_cpu(child(end, "cpu_utilization_percent"))}),
+        *measurements(known, reverse, {"direction": "reverse"}),
+    )
+
+
+def _cpu(cpu: Mapping[str, Json]) -> dict[str, float | None]:
+    """Both ends: each reports its own process, and the server's figures come back over the control connection."""
+    sides, parts = {"local": "host", "remote": "remote"}, {"": "total", ".user": "user", ".system": "system"}
+    return {f"cpu.{side}{part}": _ratio(cpu, f"{said}_{key}") for side, said in sides.items() for part, key in parts.items()}
 
 
 def _direction(end: Mapping[str, Json], start: Mapping[str, Json], suffix: str) -> dict[str, float | None]:

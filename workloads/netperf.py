@@ -13,8 +13,9 @@ from ..engine.ports import Command, Commands, Completed, Endpoint, Server, Surro
 from ..engine.results import Direction, Measurement, Metric, Statistic
 from ..engine.spec import Experiment, Json, Role
 from ..engine.units import Dimension
-from . import netperf_output, netperf_streams
+from . import netperf_intervals, netperf_output, netperf_streams
 from .catalogue import measurements
+from .latencies import latency_metrics
 from .quantities import flag, integer, quantity, text, whole_bytes, whole_seconds
 
 NAME = "netperf"
@@ -53,13 +54,7 @@ METRICS: Sequence[Metric] = (
     _metric("throughput", "Received throughput", "bit/s", Direction.HIGHER, ("network.throughput",)),
     _metric("throughput.sent", "Sent throughput (UDP)", "bit/s", Direction.NEITHER, ("network.throughput",)),
     _metric("transactions", "Transactions per second", "1/s", Direction.HIGHER),
-    _metric("latency.min", "Least latency", "s", Direction.LOWER),
-    _metric("latency.mean", "Mean latency", "s", Direction.LOWER),
-    _metric("latency.p50", "Median latency", "s", Direction.LOWER),
-    _metric("latency.p90", "Latency, 90th percentile", "s", Direction.LOWER),
-    _metric("latency.p99", "Latency, 99th percentile", "s", Direction.LOWER),
-    _metric("latency.max", "Greatest latency", "s", Direction.LOWER),
-    _metric("latency.stddev", "Standard deviation of latency", "s", Direction.LOWER),
+    *latency_metrics("min", "mean", "p50", "p90", "p99", "max", "stddev"),
     *_cpu_metrics("local", "client's host"),
     *_cpu_metrics("remote", "server's host"),
     _metric("retransmits", "Segments the client sent again", "1", Direction.LOWER),
@@ -68,6 +63,10 @@ METRICS: Sequence[Metric] = (
     _metric("throughput.confidence", "Full width of netperf's own confidence interval, relative to the mean", "ratio", Direction.LOWER),
     _metric("iterations", "Iterations netperf ran for its confidence interval", "1", Direction.NEITHER),
     _metric("duration", "Measured time", "s", Direction.NEITHER),
+    _metric("throughput.interval.min", "Received throughput, least of an interval", "bit/s", Direction.HIGHER),
+    _metric("throughput.interval.max", "Received throughput, greatest of an interval", "bit/s", Direction.NEITHER),
+    _metric("transactions.interval.min", "Transactions per second, least of an interval", "1/s", Direction.HIGHER),
+    _metric("transactions.interval.max", "Transactions per second, greatest of an interval", "1/s", Direction.NEITHER),
 )
 
 
@@ -77,8 +76,9 @@ def metrics(parameters: Mapping[str, Json]) -> Sequence[Metric]:
 
 
 def tools(parameters: Mapping[str, Json]) -> Sequence[Tool]:
-    """netperf and netserver, both from Debian's ``netperf`` (component non-free)."""
-    return tuple(Tool(executable=name, package="netperf", version_argv=(name, "-V")) for name in ("netperf", "netserver"))
+    """netperf where the client is, netserver where the server is; both are in Debian's ``netperf`` (component non-free)."""
+    programs = {"netperf": Role.CLIENT, "netserver": Role.SERVER}
+    return tuple(Tool(executable=name, package="netperf", version_argv=(name, "-V"), roles=(role,)) for name, role in programs.items())
 
 
 def primary(parameters: Mapping[str, Json]) -> str:
@@ -129,6 +129,7 @@ def _client_argv(parameters: Mapping[str, Json], endpoint: Endpoint, stream: int
         *("-t", _test(parameters), "-l", str(whole_seconds(parameters, "duration", "10 s"))),
         *(("-c", "-C") if flag(parameters, "cpu", True) else ()),
         *(("-j",) if flag(parameters, "latency", _test(parameters) in _REQUEST_RESPONSE) else ()),
+        *_interval_option(parameters),
         *_confidence_options(parameters),
         "--",
         *_test_options(parameters, integer(parameters, "data_port", endpoint.port + 1) + stream),
@@ -138,6 +139,11 @@ def _client_argv(parameters: Mapping[str, Json], endpoint: Endpoint, stream: int
 
 def _family(parameters: Mapping[str, Json]) -> tuple[str, ...]:
     return {"ipv4": ("-4",), "ipv6": ("-6",)}.get(text(parameters, "family"), ())
+
+
+def _interval_option(parameters: Mapping[str, Json]) -> tuple[str, ...]:
+    length = quantity(parameters, "interval", Dimension.TIME)
+    return () if length is None else ("-D", f"{length:g}")
 
 
 def _confidence_options(parameters: Mapping[str, Json]) -> tuple[str, ...]:
@@ -166,7 +172,7 @@ def _request_response(parameters: Mapping[str, Json]) -> str:
 
 
 def parse(completed: Sequence[Completed], parameters: Mapping[str, Json]) -> Sequence[Measurement]:
-    """Measurements of one trial: of the one process, or of all parallel ones together (percentiles then per process, labelled ``stream=N``).
+    """Measurements of one trial: of the one process, or of all parallel ones together (percentiles and intervals per process, labelled ``stream=N``).
 
     Raises:
         ParseError: a process failed, printed no result, ran at another time than the rest, or is missing.
@@ -180,8 +186,8 @@ def parse(completed: Sequence[Completed], parameters: Mapping[str, Json]) -> Seq
     netperf_streams.check_overlap(completed)
     found = [*measurements(METRICS, _with_loss(netperf_streams.combine(processes)))]
     for number, process in enumerate(processes, start=1):
-        percentiles = {name: process.get(name) for name in netperf_streams.PERCENTILES}
-        found += measurements(METRICS, percentiles, {"stream": str(number)})
+        own = {name: process.get(name) for name in (*netperf_streams.PERCENTILES, *netperf_intervals.METRICS)}
+        found += measurements(METRICS, own, {"stream": str(number)})
     return found
 
 
@@ -190,7 +196,9 @@ def _figures_of(process: Completed) -> dict[str, float | None]:
     if process.exit_code != 0:
         said = (process.stderr.decode("utf-8", errors="replace").strip() or output.strip())[-500:]
         raise ParseError(f"netperf exited with {process.exit_code}: {said!r}")
-    return netperf_output.figures(netperf_output.fields(output))
+    found = netperf_output.figures(netperf_output.fields(output))
+    repeated = (found.get("iterations") or 1) > 1  # every iteration numbers its intervals anew
+    return found if repeated else {**found, **netperf_intervals.interval_extremes(output)}
 
 
 def _with_loss(figures: Mapping[str, float | None]) -> dict[str, float | None]:

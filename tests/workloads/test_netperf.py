@@ -63,6 +63,33 @@ def test_confidence_multiplies_the_estimate() -> None:
     assert netperf.duration_s({"test": "TCP_CRR"}) == 14
 
 
+def test_interval_series_are_asked_for() -> None:
+    assert option(argv({"interval": "500 ms"}), "-D") == "0.5"
+    assert "-D" not in argv({})
+
+
+INTERIM = b"NETPERF_INTERIM_RESULT[%d]=%s\nNETPERF_UNITS[%d]=10^6bits/s\nNETPERF_INTERVAL[%d]=%s\nNETPERF_ENDING[%d]=1.0\n"
+
+
+def interim(*intervals: tuple[bytes, bytes]) -> bytes:
+    return b"".join(INTERIM % (n, rate, n, n, length, n) for n, (rate, length) in enumerate(intervals))
+
+
+def test_intervals_give_the_least_and_the_greatest_but_no_remainder() -> None:
+    found = by_series(netperf.parse([completed(interim((b"90.00", b"1.0"), (b"110.00", b"0.9"), (b"5.00", b"0.01")) + GOOD)], {}))
+    assert (found["throughput.interval.min"], found["throughput.interval.max"]) == (90e6, 110e6)
+    two = by_series(netperf.parse([completed(interim((b"90.00", b"1.0")) + GOOD), completed(GOOD)], {}))
+    assert two["throughput.interval.min{stream=1}"] == 90e6
+    assert not {"throughput.interval.min", "throughput.interval.min{stream=2}"} & two.keys()
+
+
+def test_intervals_of_several_iterations_or_in_unknown_units_are_left_out() -> None:
+    repeated = completed(interim((b"90.00", b"1.0")) + GOOD + b"CONFIDENCE_ITERATION=3\n")
+    odd = completed(interim((b"90.00", b"1.0")).replace(b"10^6bits/s", b"furlongs") + GOOD)
+    for output in (repeated, odd):
+        assert "throughput.interval.min" not in by_series(netperf.parse([output], {}))
+
+
 def test_contradictions_are_refused() -> None:
     with pytest.raises(SpecError, match="min 9 above max 5"):
         netperf.duration_s({"confidence": {"min": 9, "max": 5}})
