@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ..engine.ports import Session, Tool, ToolStatus
     from ..engine.results import Finding
-    from ..engine.spec import Site, Spec
+    from ..engine.spec import Role, Site, Spec
 
 
 @click.command("doctor", short_help=VERBS["doctor"])
@@ -34,8 +34,8 @@ def command(spec: Path | None, install_tools: bool, yes: bool, as_json: bool) ->
     needed = _needed(model, trusted=yes)
     rows: list[ToolStatus] = []
     findings: list[Finding] = []
-    for site, tools in needed.values():
-        found, statuses = _examine(site, tools, install=install_tools)
+    for site, tools_of in needed.values():
+        found, statuses = _examine(site, tools_of, install=install_tools)
         findings.extend(found)
         rows.extend(status for status in statuses if status not in rows)
     findings = list(dict.fromkeys(findings))
@@ -59,41 +59,46 @@ def _load(path: Path | None) -> Spec:
         return load_spec(shipped).spec
 
 
-def _needed(spec: Spec, *, trusted: bool) -> Mapping[str, tuple[Site, Sequence[Tool]]]:
+def _needed(spec: Spec, *, trusted: bool) -> Mapping[str, tuple[Site, Mapping[Role, Sequence[Tool]]]]:
     """Every site with the tools its roles need. Programs that the spec itself names are executed only if it is ``trusted``."""
     from ..engine.expand import expand
     from ..workloads.registry import WORKLOADS
 
-    needed: dict[str, tuple[Site, dict[Tool, None]]] = {}
+    needed: dict[str, tuple[Site, dict[Role, dict[Tool, None]]]] = {}
     for experiment in expand(spec, WORKLOADS):
         tools = WORKLOADS[experiment.tool].tools(experiment.parameters)
         if experiment.tool == "command" and not trusted:
             tools = [dataclasses.replace(tool, version_argv=()) for tool in tools]
-        for site in spec.target(experiment.target).sites.values():
-            needed.setdefault(site.name, (site, {}))[1].update(dict.fromkeys(tools))
-    return {name: (site, tuple(tools)) for name, (site, tools) in needed.items()}
+        sites = {site.name: site for site in spec.target(experiment.target).sites.values()}
+        for place in experiment.roles:
+            of_role = needed.setdefault(place.site, (sites[place.site], {}))[1].setdefault(place.role, {})
+            of_role.update(dict.fromkeys(tool for tool in tools if not tool.roles or place.role in tool.roles))
+    return {name: (site, {role: tuple(tools) for role, tools in roles.items()}) for name, (site, roles) in needed.items()}
 
 
-def _examine(site: Site, tools: Sequence[Tool], *, install: bool) -> tuple[Sequence[Finding], Sequence[ToolStatus]]:
+def _examine(site: Site, tools_of: Mapping[Role, Sequence[Tool]], *, install: bool) -> tuple[Sequence[Finding], Sequence[ToolStatus]]:
     from ..runners.registry import get_runner
 
     runner = get_runner(site.runner)
     findings = tuple(runner.check(site))
     session = runner.connect(site, "doctor")
+    found: list[ToolStatus] = []
     try:
-        statuses = session.find_tools(tools)
-        packages = sorted({status.tool.package for status in statuses if status.path is None})
-        if packages and install:
-            statuses = _install(session, packages, tools)
+        for role, tools in tools_of.items():
+            statuses = session.find_tools(role, tools)
+            packages = sorted({status.tool.package for status in statuses if status.path is None})
+            if packages and install:
+                statuses = _install(session, role, packages, tools)
+            found.extend(statuses)
     finally:
         session.close()
-    return findings, statuses
+    return findings, found
 
 
-def _install(session: Session, packages: Sequence[str], tools: Sequence[Tool]) -> Sequence[ToolStatus]:
+def _install(session: Session, role: Role, packages: Sequence[str], tools: Sequence[Tool]) -> Sequence[ToolStatus]:
     echo(f"installing {', '.join(packages)} with the host's package manager", err=True)
-    session.install(packages)
-    return session.find_tools(tools)
+    session.install(role, packages)
+    return session.find_tools(role, tools)
 
 
 def _print(rows: Sequence[ToolStatus], findings: Sequence[Finding], missing: Sequence[str]) -> None:

@@ -96,8 +96,12 @@ def _drift(before: FactSet, after: FactSet) -> Iterator[Finding]:
         if fact.value is None or later is None or fact.value == later or (fact.name in kinds and kinds[fact.name].moves):
             continue
         code, level, what = _CHANGES.get(fact.name, ("F102", FindingLevel.WARNING, "changed"))
-        message = f"{fact.name} {what} on {after.site} from {fact.value!r} ({before.when}) to {later!r} ({after.when})"
+        message = f"{fact.name} {what} on {_where(after)} from {fact.value!r} ({before.when}) to {later!r} ({after.when})"
         yield Finding(code=code, level=level, message=message, target=after.target)
+
+
+def _where(facts: FactSet) -> str:
+    return f"{facts.site} {facts.node}" if facts.node else facts.site
 
 
 _CHANGES: Mapping[str, tuple[str, FindingLevel, str]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from .results import Fact, Finding, Measurement, Metric
@@ -12,11 +13,23 @@ from .spec import Experiment, Json, Role, RolePlace, Site, Step
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A program a workload needs: the executable's name, the Debian package that has it, and the argv that prints its version (empty: do not ask)."""
+    """A program a workload needs: the executable's name, the Debian package that has it, and the argv that prints its version (empty: do not ask).
+
+    ``roles`` are those that need it; empty for all.
+    """
 
     executable: str
     package: str
     version_argv: tuple[str, ...]
+    roles: tuple[Role, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """The machine a role's programs run on: its name on the site, and what identifies it however it is called (the fact ``machine.id``; None: unknown)."""
+
+    name: str
+    identity: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +101,10 @@ class Commands:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completed:
-    """A finished job: raw bytes, exit code (128+n for a signal), and when it ran (Unix s). A non-zero exit is a value, not an error."""
+    """A finished job: raw bytes, exit code (128+n for a signal), and when it ran (Unix s by the controller's clock, whatever the node's clock says).
+
+    A non-zero exit is a value, not an error.
+    """
 
     argv: tuple[str, ...]
     exit_code: int
@@ -223,12 +239,27 @@ class Allocation(Protocol):
         """Read a file of the role's work directory. Raises RunFailed when it is not there."""
         ...
 
-    def start(self, command: Command, job_id: str) -> Job:
-        """Start detached; idempotent by ``job_id``: a second call attaches and never starts again. Raises MissingTool."""
+    def start(self, command: Command, job_id: str, *, not_before: float | None = None) -> Job:
+        """Start detached; idempotent by ``job_id``: a second call attaches and never starts again. Raises MissingTool.
+
+        ``not_before`` (Unix s by the controller's clock) is the common instant at which several clients begin: the program waits for it on its node.
+        """
         ...
 
     def serve(self, server: Server, job_id: str) -> Job:
         """Start a server and wait until its endpoint answers. Raises RunFailed with its stderr when it does not."""
+        ...
+
+    def nodes(self) -> Mapping[Role, Node]:
+        """On which node each role of this site really is, looked up now: the engine asks before and after every trial."""
+        ...
+
+    def observe(self, peers: Surroundings) -> Mapping[Role, Sequence[Fact]]:
+        """What is only known once the allocation is there: the MTU of the path to the other roles, the volume that was bound. ``peers``: all roles'."""
+        ...
+
+    def reach(self, role: Role, endpoint: Endpoint, timeout_s: float) -> None:
+        """See from the role's node that ``endpoint`` accepts TCP connections. Raises RunFailed naming both ends."""
         ...
 
     def sample(self, role: Role, interval_s: float) -> Sampler:
@@ -243,16 +274,16 @@ class Allocation(Protocol):
 class Session(Protocol):
     """A connection to one site, kept for the whole run."""
 
-    def facts(self) -> Sequence[Fact]:
-        """Observe the site's facts."""
+    def facts(self) -> Mapping[str, Sequence[Fact]]:
+        """Observe the facts of every node, by its name; ``""`` stands for the site as a whole, and for the only node of a site with one."""
         ...
 
-    def find_tools(self, tools: Sequence[Tool]) -> Sequence[ToolStatus]:
-        """Where each tool is and what version it says."""
+    def find_tools(self, role: Role, tools: Sequence[Tool]) -> Sequence[ToolStatus]:
+        """Where each tool is on the role's node, and what version it says."""
         ...
 
-    def install(self, packages: Sequence[str]) -> None:
-        """Install packages with the site's package manager. Raises RunFailed."""
+    def install(self, role: Role, packages: Sequence[str]) -> None:
+        """Install packages on the role's node with its package manager. Raises RunFailed."""
         ...
 
     def allocate(self, roles: Sequence[RolePlace], allocation_id: str) -> Allocation:
@@ -269,7 +300,10 @@ class Session(Protocol):
 
 
 class Runner(Protocol):
-    """One transport. Pure questions first; ``connect`` is the only method that reaches out before something is created."""
+    """One transport. Pure questions first; ``connect`` is the only method that reaches out before something is created.
+
+    What is not reachable, not allowed or not there is a typed error that names the node and the remedy.
+    """
 
     KIND: str
 
@@ -290,7 +324,7 @@ class Runner(Protocol):
         ...
 
     def connect(self, site: Site, run_id: str) -> Session:
-        """Open the connection that is kept for the run. Raises TransportLost."""
+        """Open the connection that is kept for the run, and take the site's nodes for this run alone. Raises TransportLost, Locked."""
         ...
 
     def leftovers(self, site: Site, run_id: str) -> Sequence[Leftover]:
@@ -308,4 +342,33 @@ class StepRunner(Protocol):
 
     def unsupported_step(self, step: Step, site: Site) -> Sequence[Problem]:
         """Why this step cannot be carried out here; asked for every step of the plan's targets before anything is created. Pure."""
+        ...
+
+    def step_hosts(self, site: Site) -> Mapping[Role, str]:
+        """The hosts on which steps can be carried out: every role's, by a name for people that is the same for the same host. Pure.
+
+        Empty where there are none, as on a cluster that is steered from the controller.
+        """
+        ...
+
+
+@runtime_checkable
+class Divisible(Protocol):
+    """A runner whose sites consist of hosts that are reached each for itself: one that is away does not keep `clean` from the others."""
+
+    def parts(self, site: Site) -> Sequence[Site]:
+        """Sites of the same name, one for each host, that together are ``site``; :meth:`StepRunner.step_hosts` tells whose roles are in which. Pure."""
+        ...
+
+
+@runtime_checkable
+class DataSink(Protocol):
+    """A session that can keep copies of results on the node of the role data-sink."""
+
+    def deposit(self, role: Role, files: Mapping[str, Path]) -> str:
+        """Copy files (by their relative name there) into a directory of the run, which `clean` does not remove; return it.
+
+        Raises:
+            RunFailed: the sha256 of a copy is not that of the file, or there is no room.
+        """
         ...

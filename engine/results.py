@@ -96,7 +96,8 @@ class Trial:
     """One execution of an experiment. Holds measurements or an error, never both.
 
     ``usage`` are monitor series summarised over the trial (``cpu.user``, ``cpu.steal`` as ratios of the pinned or all CPUs,
-    ``memory.used`` in B, ``load.1m``), per role. Wall times are Unix s.
+    ``memory.used`` in B, ``load.1m``), per role. Wall times are Unix s. ``nodes`` maps roles to the nodes they were seen on before and after;
+    ``start_skew_s`` is how far apart its clients began (None: one client).
     """
 
     sequence: int
@@ -118,6 +119,8 @@ class Trial:
     allocation: int = 1
     replaces: int | None = None
     reattached: bool = False
+    nodes: Mapping[str, str] = field(default_factory=dict)
+    start_skew_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +163,7 @@ class ClaimState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimCheck:
-    """One row of the declared-versus-observed table."""
+    """A declared fact beside the one observed on a node of a site (as in :class:`FactSet`)."""
 
     target: str
     fact: str
@@ -168,17 +171,29 @@ class ClaimCheck:
     observed: Json
     state: ClaimState
     source: str | None = None
+    site: str = ""
+    node: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactSet:
-    """All facts observed on one site for one target at one moment (``when``: before, resumed, after-session-N, after)."""
+    """All facts observed on one node of a site for one target at one moment (``when``: before, resumed, up, allocated, after).
+
+    ``node`` is "" for the site as a whole and for the only node of a site with one. ``allocation_id`` is set for what one allocation alone showed.
+    """
 
     target: str
     site: str
     when: str
     observed_at: float
     facts: tuple[Fact, ...]
+    node: str = ""
+    allocation_id: str = ""
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """Target, site and node: what two moments of a run are compared by."""
+        return self.target, self.site, self.node
 
     def value(self, name: str) -> Json:
         """The observed value of ``name``; None when unknown or not probed."""

@@ -26,14 +26,14 @@ class Extension:
 
 
 class History:
-    """The state a run goes on from. It is empty for a new run. ``facts`` are the first that were observed of each target on each site."""
+    """The state a run goes on from. It is empty for a new run. ``facts`` are the first that were observed of each target on each node."""
 
     def __init__(self, records: Sequence[Record], run_id: str) -> None:
         self.started = bool(records)
         self.trials: dict[int, Trial] = {}
         self.intents: dict[int, Intent] = {}
         self.extension: Extension | None = None
-        self.facts: dict[tuple[str, str], FactSet] = {}
+        self.facts: dict[tuple[str, str, str], FactSet] = {}
         self._attempts: Counter[int] = Counter()
         self._allocations: Counter[tuple[int, str]] = Counter()
         self._last = 0
@@ -56,7 +56,8 @@ class History:
             self.extension = decode(Extension, record.data)
         elif record.type == FACTS:
             facts = decode(FactSet, record.data)
-            self.facts.setdefault((facts.target, facts.site), facts)
+            if not facts.allocation_id:
+                self.facts.setdefault(facts.place, facts)
         elif record.type == "allocation.started":
             self._allocations[record.data["session"], record.data["experiment_id"]] += 1
 

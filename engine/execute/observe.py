@@ -10,7 +10,7 @@ from ..errors import DriftError, MissingTool, RunFailed
 from ..journal import Journal
 from ..ports import Session, Tool, Workload
 from ..results import ClaimCheck, ClaimState, FactSet, Finding, FindingLevel
-from ..spec import Experiment, Spec
+from ..spec import Experiment, Role, Spec
 from .events import Event, Observer
 
 FACTS, CLAIM, FINDING, SKIPPED, TOOLS = "facts", "claim", "finding", "experiment.skipped", "tools"
@@ -37,9 +37,10 @@ class Observatory:
         sets = []
         for target in (t for t in self._spec.targets if only in (None, t.name)):
             for site in sorted({s.name for s in target.sites.values()} & self._sessions.keys()):
-                facts = FactSet(target=target.name, site=site, when=when, observed_at=time.time(), facts=tuple(self._sessions[site].facts()))
-                self._journal.append(FACTS, facts)
-                sets.append(facts)
+                for node, seen in self._sessions[site].facts().items():
+                    facts = FactSet(target=target.name, site=site, node=node, when=when, observed_at=time.time(), facts=tuple(seen))
+                    self._journal.append(FACTS, facts)
+                    sets.append(facts)
         return tuple(sets)
 
     def check_claims(self, sets: Sequence[FactSet], *, allow_drift: bool) -> None:
@@ -60,9 +61,10 @@ class Observatory:
             raise DriftError(f"the spec claims what is not so: {lines}", remedy="correct the spec, or measure all the same with --allow-drift")
 
     def compare(self, before: Sequence[FactSet], after: Sequence[FactSet]) -> None:
-        """Tell which facts changed while it ran."""
-        for first, last in zip(before, after, strict=True):
-            for finding in drift(first, last):
+        """Tell which facts changed while it ran, node by node."""
+        first = {facts.place: facts for facts in before}
+        for last in after:
+            for finding in drift(first[last.place], last) if last.place in first else ():
                 self.tell(finding)
 
     def find_tools(self, experiments: Sequence[Experiment], workload_of: Mapping[str, Workload], *, install: bool) -> dict[str, str]:
@@ -78,9 +80,8 @@ class Observatory:
             missing = self._missing(experiments, workload_of)
         skipped = {}
         for experiment in experiments:
-            tools = {t for place in experiment.roles for t in missing.get(place.site, ())} & set(
-                workload_of[experiment.tool].tools(experiment.parameters)
-            )
+            wanted = workload_of[experiment.tool].tools(experiment.parameters)
+            tools = {t for place in experiment.roles for t in _needed_by(place.role, wanted) if t in missing.get((place.site, place.role), ())}
             if tools:
                 skipped[experiment.id] = _missing_reason(tools)
         for identity, reason in skipped.items():
@@ -91,38 +92,45 @@ class Observatory:
             raise MissingTool("; ".join(sorted(set(skipped.values()))), remedy="install what is missing, or give --install-tools")
         return skipped
 
-    def _missing(self, experiments: Sequence[Experiment], workload_of: Mapping[str, Workload]) -> dict[str, set[Tool]]:
-        needed: dict[str, dict[Tool, None]] = {}
+    def _missing(self, experiments: Sequence[Experiment], workload_of: Mapping[str, Workload]) -> dict[tuple[str, Role], set[Tool]]:
+        """What is not there, by site and role."""
+        needed: dict[tuple[str, Role], dict[Tool, None]] = {}
         for experiment in experiments:
+            tools = workload_of[experiment.tool].tools(experiment.parameters)
             for place in experiment.roles:
-                needed.setdefault(place.site, {}).update(dict.fromkeys(workload_of[experiment.tool].tools(experiment.parameters)))
-        missing: dict[str, set[Tool]] = {}
-        for site, tools in needed.items():
-            statuses = self._sessions[site].find_tools(tuple(tools))
-            self._journal.append(
-                TOOLS, {"site": site, "tools": [{"executable": s.tool.executable, "path": s.path, "version": s.version} for s in statuses]}
-            )
+                needed.setdefault((place.site, place.role), {}).update(dict.fromkeys(_needed_by(place.role, tools)))
+        missing: dict[tuple[str, Role], set[Tool]] = {}
+        for (site, role), wanted in needed.items():
+            if not wanted:
+                continue
+            statuses = self._sessions[site].find_tools(role, tuple(wanted))
+            found = [{"executable": s.tool.executable, "path": s.path, "version": s.version} for s in statuses]
+            self._journal.append(TOOLS, {"site": site, "role": role.value, "tools": found})
             absent = {status.tool for status in statuses if status.path is None}
             if absent:
-                missing[site] = absent
+                missing[site, role] = absent
         return missing
 
-    def _install(self, missing: Mapping[str, set[Tool]]) -> None:
+    def _install(self, missing: Mapping[tuple[str, Role], set[Tool]]) -> None:
         done: set[tuple[str, ...]] = set()
-        for site, tools in missing.items():
+        for (site, role), tools in missing.items():
             packages = tuple(sorted({tool.package for tool in tools}))
-            if packages in done and not self._missing_there(site, tools):
+            if packages in done and not self._missing_there(site, role, tools):
                 continue
             self._observer.notify(Event(kind="install", message=f"installing {', '.join(packages)} on {site} with its package manager"))
             try:
-                self._sessions[site].install(packages)
+                self._sessions[site].install(role, packages)
             except RunFailed as error:  # measure what the tools at hand allow
                 level = FindingLevel.WARNING
                 self.tell(Finding(code="F601", level=level, message=f"could not install {', '.join(packages)} on {site}: {error.message}"))
             done.add(packages)
 
-    def _missing_there(self, site: str, tools: set[Tool]) -> bool:
-        return any(status.path is None for status in self._sessions[site].find_tools(tuple(tools)))
+    def _missing_there(self, site: str, role: Role, tools: set[Tool]) -> bool:
+        return any(status.path is None for status in self._sessions[site].find_tools(role, tuple(tools)))
+
+
+def _needed_by(role: Role, tools: Sequence[Tool]) -> tuple[Tool, ...]:
+    return tuple(tool for tool in tools if not tool.roles or role in tool.roles)
 
 
 def _contradiction(check: ClaimCheck) -> Finding:

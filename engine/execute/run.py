@@ -96,7 +96,7 @@ class Run:
         self._workloads = {e.tool: catalogue.workload(e.tool) for e in plan.experiments}
         self._sessions: dict[str, Session] = {}
         self._skipped: dict[str, str] = {}
-        self._up: dict[tuple[str, str], FactSet] = {}
+        self._up: dict[tuple[str, str, str], FactSet] = {}
 
     def execute(self) -> tuple[Trial, ...]:
         """Run, or go on running, until every planned trial is recorded.
@@ -153,14 +153,13 @@ class Run:
             self._skipped = observatory.find_tools(bare, self._workloads, install=self._options.install_tools)
         before = observatory.observe(RESUMED if self._history.trials else "before")
         if self._history.trials:  # what was measured already must have been measured on these very machines
-            known = [f for f in before if (f.target, f.site) in self._history.facts]
-            observatory.compare([self._history.facts[f.target, f.site] for f in known], known)
+            observatory.compare(tuple(self._history.facts.values()), before)
         observatory.check_claims([f for f in before if not self._stage.changes(f.target)], allow_drift=self._options.allow_drift)
         rounds = number_slots(self._plan.order)
         self._history.reserve(max((s.sequence for r in rounds for s in r.slots), default=0))
         self._carry_out_all(rounds)
         self._carry_out_all(self._second_stage())
-        observatory.compare([self._up.get((f.target, f.site), f) for f in before], observatory.observe("after"))
+        observatory.compare([self._up.get(f.place, f) for f in before], observatory.observe("after"))
         self._stage.destroy_all()
 
     def _look_again(self, target: str) -> None:
@@ -169,7 +168,7 @@ class Run:
         self._skipped |= self._observatory.find_tools(mine, self._workloads, install=self._options.install_tools)
         seen = self._observatory.observe("up", target)
         if self._stage.stays_up(target):
-            self._up |= {(facts.target, facts.site): facts for facts in seen}
+            self._up |= {facts.place: facts for facts in seen}
         self._observatory.check_claims(seen, allow_drift=self._options.allow_drift)
 
     def _carry_out_all(self, rounds: Sequence[Round]) -> None:

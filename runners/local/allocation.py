@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import cast
 
 from ...engine.errors import RunFailed
-from ...engine.ports import Command, Endpoint, Sampler, Server, Surroundings
+from ...engine.ports import Command, Endpoint, Node, Sampler, Server, Surroundings
+from ...engine.results import Fact
 from ...engine.spec import Role, RolePlace
 from . import job, ports, process
 from .job import LocalJob
 from .monitor import LocalSampler
+from .observe import this_node
 from .record import Record, was_started
 from .state import Places, checked_name, inside, make_private, remove_tree, storing
 
@@ -68,8 +70,8 @@ class LocalAllocation:
         except OSError as error:
             raise RunFailed(f"cannot be read: {error.strerror}", where=str(path)) from error
 
-    def start(self, command: Command, job_id: str) -> LocalJob:
-        """Start detached; idempotent by ``job_id``: a second call attaches and never starts again.
+    def start(self, command: Command, job_id: str, *, not_before: float | None = None) -> LocalJob:
+        """Start detached; idempotent by ``job_id``: a second call attaches and never starts again. The program waits for ``not_before``.
 
         Raises:
             MissingTool, Unsupported: the program or a CPU is not there; nothing was created.
@@ -80,9 +82,8 @@ class LocalAllocation:
             return known
         share = self._share(command.role)
         directory = self._where.jobs / checked_name(job_id, "job id")
-        started = job.start(
-            directory, command, share.workdir, self.allocation_id, command.cpus or share.cpus, {**self._markers, "BENCHSPEC_JOB": job_id}
-        )
+        cpus, markers = command.cpus or share.cpus, {**self._markers, "BENCHSPEC_JOB": job_id}
+        started = job.start(directory, command, share.workdir, self.allocation_id, cpus, markers, not_before)
         self._jobs[job_id] = started
         return started
 
@@ -108,6 +109,31 @@ class LocalAllocation:
                 )
             pause_s = min(2 * pause_s, _PROBE_EVERY_S[1])
         raise RunFailed(f"ended (exit code {started.exit_code()}) before it listened on port {endpoint.port}{_last_words(started)}", where=where)
+
+    def nodes(self) -> Mapping[Role, Node]:
+        """Every role is on this host."""
+        return dict.fromkeys(self._shares, this_node())
+
+    def observe(self, peers: Surroundings) -> Mapping[Role, Sequence[Fact]]:
+        """Nothing: an allocation here has nothing that the host has not."""
+        return {}
+
+    def reach(self, role: Role, endpoint: Endpoint, timeout_s: float) -> None:
+        """See that ``endpoint`` accepts TCP connections, without being its first client where this host has its address.
+
+        Raises:
+            RunFailed: it does not within ``timeout_s``.
+        """
+        deadline, pause_s = time.monotonic() + timeout_s, _PROBE_EVERY_S[0]
+        while not ports.listening(endpoint.host, endpoint.port):
+            if time.monotonic() > deadline:
+                raise RunFailed(
+                    f"the {role} on localhost cannot connect to {endpoint.host} port {endpoint.port} within {timeout_s:g} s",
+                    where=f"allocation {self.allocation_id}",
+                    remedy="see whether the server listens on that address, and what lies between",
+                )
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, _PROBE_EVERY_S[1])
 
     def sample(self, role: Role, interval_s: float) -> Sampler:
         """Start a monitor of this host, and of the CPUs the role is pinned to."""

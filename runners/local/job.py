@@ -87,13 +87,15 @@ class LocalJob:
         code = self.exit_code()
         if code is None:
             raise RunFailed("has no exit code, there is nothing to collect", where=f"job {self.job_id}", remedy="wait for it first")
+        began_at = record.began_at(self.directory) or self.record.started_at  # later than the start, if it waited for others
+        duration_s = self._duration_s if self._duration_s is not None else self._recorded_duration_s()
         return Completed(
             argv=self.record.argv,
             exit_code=code,
             stdout=(self.directory / "stdout").read_bytes(),
             stderr=(self.directory / "stderr").read_bytes(),
-            started_at=self.record.started_at,
-            duration_s=self._duration_s if self._duration_s is not None else self._recorded_duration_s(),
+            started_at=began_at,
+            duration_s=max(0.0, duration_s - (began_at - self.record.started_at)),
             files=record.fetched(self.record),
         )
 
@@ -155,8 +157,16 @@ class LocalJob:
         return max(0.0, min(recorded, passed))
 
 
-def start(directory: Path, command: Command, workdir: Path, allocation: str, cpus: tuple[int, ...], markers: Mapping[str, str]) -> LocalJob:
-    """Start ``command`` as the job of ``directory``, or attach to it if it was started before.
+def start(
+    directory: Path,
+    command: Command,
+    workdir: Path,
+    allocation: str,
+    cpus: tuple[int, ...],
+    markers: Mapping[str, str],
+    not_before: float | None = None,
+) -> LocalJob:
+    """Start ``command`` as the job of ``directory``, or attach to it if it was started before; it begins at ``not_before`` (Unix s), if given.
 
     Raises:
         MissingTool, Unsupported: the program or a CPU is not there; nothing was created.
@@ -176,9 +186,12 @@ def start(directory: Path, command: Command, workdir: Path, allocation: str, cpu
     with storing(directory):
         directory.mkdir(mode=0o700, exist_ok=True)  # if it exists, its controller died before the program ran, or is about to run it
         what.write(directory)
+    argv = (program, *command.argv[1:])
     born = time.monotonic()
+    if not_before is not None:
+        argv = launch.held(argv, directory, not_before - time.time())
     try:
-        child = launch.spawn((program, *command.argv[1:]), directory, workdir, launch.environment(command, markers), cpus)
+        child = launch.spawn(argv, directory, workdir, launch.environment(command, markers), cpus)
     except RunFailed:
         record.erase(directory)
         raise

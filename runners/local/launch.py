@@ -43,6 +43,10 @@ cd "$w" && unset OLDPWD || { echo "benchspec: the work directory $w is gone" >&3
 echo "$?" >"$d/rc"
 """
 
+# What a program that waits for a common start is run by: $1 is how long in s, $2 the job's directory. The time of the file `began` is when it began.
+# A wait that is cut short ends the job: the program never runs. `exec` gives the program the shell's process.
+HOLD = 'sleep "$1" || exit; : >"$2/began"; shift 2; exec "$@"'
+
 _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ONLINE = Path("/sys/devices/system/cpu/online")
 
@@ -109,6 +113,11 @@ def spawn(argv: Sequence[str], directory: Path, workdir: Path, env: Mapping[str,
             raise RunFailed(
                 f"cannot be started: {error.strerror}", where=argv[0], remedy="shorten its arguments, or free processes and memory of this user"
             ) from error
+
+
+def held(argv: Sequence[str], directory: Path, delay_s: float) -> tuple[str, ...]:
+    """``argv`` behind a wait of ``delay_s``, which leaves the file ``began`` in the job's directory when it is over."""
+    return (SHELL, "-c", HOLD, "benchspec-hold", f"{max(0.0, delay_s):.6f}", str(directory), *argv)
 
 
 def _output(path: Path, stack: ExitStack) -> int:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 from ...engine import facts
-from ...engine.ports import Tool, ToolStatus
+from ...engine.ports import Node, Tool, ToolStatus
 from ...engine.results import Fact
 from .launch import DEFAULT_PATH, SHELL
 
 _VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+~-]*")
 _VERSION_TIMEOUT_S = 10.0
+_MACHINE_ID = Path("/etc/machine-id")
 
 
 def observe(directory: str) -> tuple[Fact, ...]:
@@ -26,6 +29,15 @@ def observe(directory: str) -> tuple[Fact, ...]:
     except subprocess.TimeoutExpired as error:
         output = error.stdout or b""
     return facts.parse(output)
+
+
+def this_node() -> Node:
+    """This host, with the identity that the fact ``machine.id`` gives it."""
+    try:
+        written = _MACHINE_ID.read_bytes()
+    except OSError:
+        written = b""
+    return Node(name="localhost", identity=hashlib.sha256(b"benchspec\n" + written).hexdigest()[:16] if written else None)
 
 
 def find_tool(tool: Tool) -> ToolStatus:

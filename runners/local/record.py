@@ -6,6 +6,7 @@
     pid      /proc line of the wrapper, created exclusively by the wrapper itself: whoever creates it runs the program
     stdout   stderr   the program's raw bytes
     rc       exit code and a newline, written by the wrapper when the program has ended
+    began    empty; made when the program began, if it had to wait for a common start
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from ...engine.spec import Json
 from . import process
 from .state import inside, remove_tree, storing
 
-_FILES = ("job", "pid", "rc", "stdout", "stderr")
+_FILES = ("job", "pid", "rc", "stdout", "stderr", "began")
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _TAKEN_WITHIN_S = 1.0
 _PID_WRITTEN_WITHIN_S = 0.1
@@ -132,6 +133,14 @@ def write_exit_code(directory: Path, code: int) -> None:
         new = directory / "rc.new"
         new.write_text(f"{code}\n", encoding="ascii")
         new.rename(directory / "rc")
+
+
+def began_at(directory: Path) -> float | None:
+    """When a program that had to wait began, in Unix s; None when it had not to wait, or never began."""
+    try:
+        return (directory / "began").stat().st_mtime
+    except FileNotFoundError:
+        return None
 
 
 def ended_at(directory: Path) -> float:

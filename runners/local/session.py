@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ...engine.ports import Tool, ToolStatus
 from ...engine.results import Fact
-from ...engine.spec import RolePlace
+from ...engine.spec import Role, RolePlace
 from . import job, packages
 from .allocation import LocalAllocation, allocate
 from .job import LocalJob
@@ -22,15 +22,15 @@ class LocalSession:
         self._where = where
         self._jobs: dict[str, LocalJob] = {}
 
-    def facts(self) -> Sequence[Fact]:
-        """Observe this host, and the disk of the work directories."""
-        return observe(str(self._where.work))
+    def facts(self) -> Mapping[str, Sequence[Fact]]:
+        """Observe this host, and the disk of the work directories: the only node there is."""
+        return {"": observe(str(self._where.work))}
 
-    def find_tools(self, tools: Sequence[Tool]) -> Sequence[ToolStatus]:
-        """Where each tool is and what version it says."""
+    def find_tools(self, role: Role, tools: Sequence[Tool]) -> Sequence[ToolStatus]:
+        """Where each tool is and what version it says, whatever the role: there is one host."""
         return [find_tool(tool) for tool in tools]
 
-    def install(self, names: Sequence[str]) -> None:
+    def install(self, role: Role, names: Sequence[str]) -> None:
         """Install packages with this host's package manager. Raises RunFailed with what to type."""
         packages.install(names)
 

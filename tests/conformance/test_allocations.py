@@ -177,7 +177,8 @@ def test_a_monitor_of_a_pinned_role_looks_at_its_cpus(session: Session) -> None:
 
 
 def test_facts_are_observed_with_their_sources(session: Session) -> None:
-    facts = {fact.name: fact for fact in session.facts()}
+    by_node = session.facts()
+    facts = {fact.name: fact for fact in next(iter(by_node.values()))}
     assert len(facts) >= 40
     assert facts["kernel.release"].value == Path("/proc/sys/kernel/osrelease").read_text().strip()
     assert all(fact.source for fact in facts.values())
@@ -187,7 +188,7 @@ def test_tools_are_found_with_their_versions(session: Session) -> None:
     here = Tool(executable="fio", package="fio", version_argv=("fio", "--version"))
     gone = Tool(executable="no-such-program", package="nothing", version_argv=("no-such-program", "--version"))
     silent = Tool(executable="true", package="coreutils", version_argv=("true",))
-    found, missing, versionless = session.find_tools([here, gone, silent])
+    found, missing, versionless = session.find_tools(Role.CLIENT, [here, gone, silent])
     assert (missing.path, missing.version) == (None, None)
     assert (versionless.path, versionless.version) == (versionless.path, None)
     if found.path is None:
