@@ -63,6 +63,24 @@ def _topology(expression: str) -> str:
     )
 
 
+def interface_facts(find: str) -> dict[str, str]:
+    """The commands about one network interface by the fact's last word; ``find`` sets ``$i`` to its name or fails, and ends in ``&&``."""
+    return {
+        "mtu": f'{find} cat "$ROOT/sys/class/net/$i/mtu"',
+        "speed": f"""{find} awk '$1>0{{printf "%.0f\\n", $1*1000000}}' "$ROOT/sys/class/net/$i/speed\"""",
+        "driver": f'{find} l=$(readlink "$ROOT/sys/class/net/$i/device/driver") && echo "${{l##*/}}"',
+        "numa_node": f'{find} n=$(cat "$ROOT/sys/class/net/$i/device/numa_node") && [ "$n" -ge 0 ] && echo "$n"',
+        "queues": f'{find} n=$(ls -d "$ROOT/sys/class/net/$i"/queues/rx-* | wc -l) && [ "$n" -gt 0 ] && echo "$n"',
+        "txqueuelen": f'{find} cat "$ROOT/sys/class/net/$i/tx_queue_len"',
+        "offloads": (
+            f'{_REAL} {find} o=$(ethtool -k "$i") && echo "$o" | awk -F: \'$1 ~ /^(rx-checksumming|tx-checksumming|tcp-segmentation-offload|'
+            'generic-segmentation-offload|generic-receive-offload|large-receive-offload)$/ && $2 ~ /^ on/{printf "%s%s", s, $1; s=","}'
+            ' END {if (!s) print "none"}\''
+        ),
+        "qdisc": f"{_REAL} {find} tc qdisc show dev \"$i\" root | awk '{{print $2; exit}}'",
+    }
+
+
 _GENERIC_PRODUCT = (
     "Virtual\\ Machine|Google*|KVM*|Standard\\ PC*|VMware*|VirtualBox|OpenStack*|Alibaba*|HVM*|RHEV*|oVirt*|Bochs|*QEMU*|vServer|Droplet"
 )
@@ -179,17 +197,7 @@ COMMANDS: dict[str, str] = {
     "cvm.technology": f'{_CVM} echo "$t"',
     "cvm.evidence": f'{_CVM} echo "$e"',
     "net.interface": f'{_INTERFACE} echo "$i"',
-    "net.mtu": f'{_INTERFACE} cat "$ROOT/sys/class/net/$i/mtu"',
-    "net.speed": f"""{_INTERFACE} awk '$1>0{{printf "%.0f\\n", $1*1000000}}' "$ROOT/sys/class/net/$i/speed\"""",
-    "net.driver": f'{_INTERFACE} l=$(readlink "$ROOT/sys/class/net/$i/device/driver") && echo "${{l##*/}}"',
-    "net.queues": f'{_INTERFACE} n=$(ls -d "$ROOT/sys/class/net/$i"/queues/rx-* | wc -l) && [ "$n" -gt 0 ] && echo "$n"',
-    "net.txqueuelen": f'{_INTERFACE} cat "$ROOT/sys/class/net/$i/tx_queue_len"',
-    "net.offloads": (
-        f'{_REAL} {_INTERFACE} o=$(ethtool -k "$i") && echo "$o" | awk -F: \'$1 ~ /^(rx-checksumming|tx-checksumming|tcp-segmentation-offload|'
-        'generic-segmentation-offload|generic-receive-offload|large-receive-offload)$/ && $2 ~ /^ on/{printf "%s%s", s, $1; s=","}'
-        ' END {if (!s) print "none"}\''
-    ),
-    "net.qdisc": f"{_REAL} {_INTERFACE} tc qdisc show dev \"$i\" root | awk '{{print $2; exit}}'",
+    **{f"net.{name}": command for name, command in interface_facts(_INTERFACE).items()},
     "net.qdisc_default": _file("/proc/sys/net/core/default_qdisc"),
     "net.congestion_control": _file("/proc/sys/net/ipv4/tcp_congestion_control"),
     "net.rmem_max": _file("/proc/sys/net/core/rmem_max"),

@@ -9,22 +9,40 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+import shlex
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from importlib.resources import files
 from typing import Required, TypedDict, cast
 
 from .fact_commands import COMMANDS
+from .path_commands import PATH_COMMANDS
 from .results import Fact
+from .spec import Role
 
 TIMEOUT_S = 5.0
 """How long a host may take to tell its facts; those it has not told by then are unknown."""
 
+PATH_TIMEOUT_S = 20.0
+"""How long a node may take to tell its path to a peer: a second for each size of packet that vanishes on the way."""
+
 _LONGEST = 2000
+_CLOCK_SOURCE = "the controller's clock held against `date` on the node over the connection"
 
 
-Described = TypedDict("Described", {"description": Required[str], "type": Required[list[str]], "x-unit": str, "x-moves": bool}, total=False)
+class Scope(StrEnum):
+    """What a fact is about: a host; the path from a node to a peer; a node's clock, which the session holds against the controller's."""
+
+    HOST = "host"
+    PATH = "path"
+    CLOCK = "clock"
+
+
+Described = TypedDict(
+    "Described", {"description": Required[str], "type": Required[list[str]], "x-unit": str, "x-moves": bool, "x-scope": str}, total=False
+)
 """How the schema describes one fact."""
 
 
@@ -37,6 +55,7 @@ class FactKind:
     type: str
     unit: str | None
     moves: bool
+    scope: Scope
     command: str
 
     @property
@@ -47,40 +66,80 @@ class FactKind:
 
 @cache
 def fact_kinds() -> Mapping[str, FactKind]:
-    """Every host fact by name, in the order in which they are shown."""
+    """Every fact by name, in the order in which they are shown."""
     schema = json.loads((files(f"{__package__.partition('.')[0]}.schemas") / "facts.schema.json").read_text(encoding="utf-8"))
     return {name: _fact_kind(name, described) for name, described in cast("Mapping[str, Described]", schema["properties"]).items()}
 
 
 def _fact_kind(name: str, described: Described) -> FactKind:
+    scope = Scope(described.get("x-scope", Scope.HOST))
     return FactKind(
         name=name,
         description=described["description"],
         type=described["type"][0],
         unit=described.get("x-unit"),
         moves=described.get("x-moves", False),
-        command=COMMANDS[name],
+        scope=scope,
+        command=_CLOCK_SOURCE if scope is Scope.CLOCK else (PATH_COMMANDS if scope is Scope.PATH else COMMANDS)[name],
     )
 
 
 def script() -> str:
-    """The shell script that prints every fact as ``name NUL value NUL``; an empty value is unknown.
+    """The shell script that prints every fact of a host as ``name NUL value NUL``; an empty value is unknown.
 
     Each command runs in a subshell of its own, and complaints are dropped: a missing file is nothing but an unknown fact. ``$DIR`` names the
     directory whose disk is meant, ``$ROOT`` (normally unset) another machine's files.
     """
+    return "\n".join(["exec 2>/dev/null", *_lines(COMMANDS)])
+
+
+def path_script(peer: str) -> str:
+    """The script that prints the facts of the path from here to ``peer``, an address or a name, in the same way."""
+    return "\n".join(["exec 2>/dev/null", f"PEER={shlex.quote(peer)}", *_lines(PATH_COMMANDS)])
+
+
+def _lines(commands: Mapping[str, str]) -> list[str]:
     # a command that reads its input must not read the script, which may come that way
-    lines = [f"printf '%s\\0%s\\0' {name} \"$({{ {command}; }} </dev/null)\"" for name, command in COMMANDS.items()]
-    return "\n".join(["exec 2>/dev/null", *lines, ""])
+    return [*(f"printf '%s\\0%s\\0' {name} \"$({{ {command}; }} </dev/null)\"" for name, command in commands.items()), ""]
 
 
 def parse(output: bytes) -> tuple[Fact, ...]:
-    """Read what :func:`script` printed, also when it was cut short; every known fact is in the result, unknown ones with None."""
+    """Read what :func:`script` printed, also when it was cut short; every fact of a host is in the result, unknown ones with None."""
+    return _read(output, Scope.HOST)
+
+
+def parse_path(output: bytes) -> tuple[Fact, ...]:
+    """Read what :func:`path_script` printed, also when it was cut short; every fact of a path is in the result, unknown ones with None."""
+    return _read(output, Scope.PATH)
+
+
+def clock_facts(offset_s: float | None, bound_s: float | None) -> tuple[Fact, ...]:
+    """The facts of a node's clock, as a session measured them (None: it could not)."""
+    values = {"clock.offset": offset_s, "clock.offset_bound": bound_s}
+    return tuple(_fact(kind, values[kind.name]) for kind in fact_kinds().values() if kind.scope is Scope.CLOCK)
+
+
+def far_end(role: Role, roles: Collection[Role]) -> Role | None:
+    """The role among ``roles`` whose path from ``role`` is asked for: the one it sends its traffic to or gets it from; None: it has no such path."""
+    return next((peer for peer in _FAR_ENDS.get(role, ()) if peer in roles), None)
+
+
+_FAR_ENDS: Mapping[Role, tuple[Role, ...]] = {
+    Role.CLIENT: (Role.SERVER, Role.STORAGE),
+    Role.LOAD_GENERATOR: (Role.SERVER, Role.STORAGE),
+    Role.SERVER: (Role.CLIENT, Role.LOAD_GENERATOR),
+    Role.STORAGE: (Role.CLIENT, Role.LOAD_GENERATOR),
+}
+
+
+def _read(output: bytes, scope: Scope) -> tuple[Fact, ...]:
     fields = output.decode("utf-8", "replace").split("\0")[:-1]  # what follows the last NUL was cut short
     said = dict(zip(fields[0::2], fields[1::2], strict=False))
-    return tuple(
-        Fact(name=kind.name, value=convert(said.get(kind.name, ""), kind.type), source=kind.source, unit=kind.unit) for kind in fact_kinds().values()
-    )
+    return tuple(_fact(kind, convert(said.get(kind.name, ""), kind.type)) for kind in fact_kinds().values() if kind.scope is scope)
+
+
+def _fact(kind: FactKind, value: str | float | None) -> Fact:
+    return Fact(name=kind.name, value=value, source=kind.source, unit=kind.unit)
 
 
 def convert(text: str, kind: str) -> str | int | float | bool | None:
