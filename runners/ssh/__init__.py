@@ -1,0 +1,1 @@
+"""Hosts that are there already, reached over SSH."""

@@ -1,0 +1,346 @@
+"""One host, reached once for the whole run: scripts and streams share its connection, which is made again when it breaks."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import paramiko
+
+from .become import Elevation
+from .channel import Broken, Exchange, Silence, open_exchange
+from .failures import BecomeRefused, ConnectionBroke, HostFailure, HostSilent, ScriptKilled, ScriptTimeout, SessionsRefused, WrongShell
+from .framing import COMMAND, Sifter, frame, legible
+
+Dial = Callable[[], paramiko.Transport]
+"""Opens an authenticated transport to a host whose key was verified. Raises HostFailure."""
+
+RUNS, STREAMS = 5, 4
+"""Channels that scripts and streams may hold at once on one transport. sshd allows ten sessions (MaxSessions) unless told otherwise."""
+
+RECONNECT_S = 60.0
+"""So long a connection that broke is tried again."""
+
+REPEATS = 3
+"""So often a repeatable script is started again after the connection broke under it."""
+
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 5.0
+_REFUSED_PAUSE_S, _REFUSALS = 0.05, 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """How a script ended: its exit code and the raw bytes of its output streams."""
+
+    exit_code: int
+    stdout: bytes
+    stderr: bytes
+
+
+class Line:
+    """One transport of a host, made again when it broke. Not more channels are opened on it than it has places."""
+
+    def __init__(self, name: str, dial: Dial, beat_s: float) -> None:
+        self._name = name
+        self._dial = dial
+        self._beat_s = beat_s
+        self._lock = threading.Lock()
+        self._beat_lock = threading.Lock()
+        self._transport: paramiko.Transport | None = None
+        self._heard_at = 0.0
+        self.runs = threading.BoundedSemaphore(RUNS)
+        self.streams = threading.BoundedSemaphore(STREAMS)
+
+    def connect(self) -> None:
+        """Make the first connection, without trying again: what is wrong is said at once. Raises HostFailure."""
+        with self._lock:
+            if self._transport is None or not self._transport.is_active():
+                self._transport = self._dial()
+                self._heard_at = time.monotonic()
+
+    def transport(self) -> paramiko.Transport:
+        """A transport that is alive as far as is known; tries to connect again for RECONNECT_S. Raises HostFailure."""
+        with self._lock:
+            if self._transport is None or not self._transport.is_active():
+                self._transport = self._redial()
+                self._heard_at = time.monotonic()
+            return self._transport
+
+    def _redial(self) -> paramiko.Transport:
+        pause, give_up = _FIRST_PAUSE_S, time.monotonic() + RECONNECT_S
+        while True:
+            try:
+                return self._dial()
+            except HostFailure as error:
+                if error.permanent or time.monotonic() + pause > give_up:
+                    raise
+            time.sleep(pause * random.uniform(0.5, 1.0))
+            pause = min(2 * pause, _LONGEST_PAUSE_S)
+
+    def alive(self) -> None:
+        """Ask the host for a sign of life if none was heard for a while. Raises HostSilent, having given the transport up."""
+        with self._beat_lock:
+            transport = self._transport
+            if transport is None or not transport.is_active() or time.monotonic() - self._heard_at < self._beat_s:
+                return
+            try:  # a channel of a kind that no sshd knows: it is refused at once, takes no place and starts nothing
+                transport.open_channel("keepalive@benchspec.dev", timeout=self._beat_s)
+            except paramiko.ChannelException:
+                self._heard_at = time.monotonic()
+            except (paramiko.SSHException, EOFError, OSError) as error:
+                if transport.is_active():
+                    transport.close()
+                    raise HostSilent(
+                        f"accepted a connection and then did not answer for {2 * self._beat_s:g} s",
+                        host=self._name,
+                        remedy="look whether the host hangs (its console, its load); `benchspec resume` goes on when it answers again",
+                    ) from error
+
+    def open(self, command: str, timeout_s: float) -> Exchange:
+        """Start a command. Raises HostFailure, and Broken when the transport ended before anything of ours ran."""
+        for _ in range(_REFUSALS):
+            transport = self.transport()
+            try:
+                return open_exchange(transport, command, timeout_s=timeout_s, alive=self.alive, beat_s=self._beat_s)
+            except paramiko.ChannelException:  # the places of channels just closed become free when their programs have ended
+                time.sleep(_REFUSED_PAUSE_S)
+        raise SessionsRefused(
+            "its sshd opens no further session on the connection", host=self._name, remedy="raise MaxSessions in its sshd_config (10 unless given)"
+        )
+
+    def close(self) -> None:
+        """End the transport (idempotent)."""
+        with self._lock:
+            if self._transport is not None:
+                self._transport.close()
+                self._transport = None
+
+
+class Stream:
+    """A long-lived program: its standard output arrives piece by piece. Ends with :meth:`close`, which hangs up on it."""
+
+    def __init__(self, name: str, exchange: Exchange, marker: bytes, release: Callable[[], None]) -> None:
+        self._name = name
+        self._exchange = exchange
+        self._out, self._err = Sifter(marker), Sifter(marker)
+        self._release = release
+        self._open = True
+        self.stderr = b""
+
+    def __iter__(self) -> Iterator[bytes]:
+        """The pieces as they come, until the program ends. Raises ConnectionBroke, HostSilent."""
+        while (piece := self.read(None)) is not None:
+            if piece:
+                yield piece
+
+    def read(self, timeout_s: float | None) -> bytes | None:
+        """The next piece; b"" when none came within ``timeout_s`` (None: wait), None at the end. Raises ConnectionBroke, HostSilent."""
+        deadline = float("inf") if timeout_s is None else time.monotonic() + timeout_s
+        while self._open:
+            try:
+                received = self._exchange.receive(deadline)
+            except Silence:
+                return b""
+            except Broken as error:
+                raise _broke(self._name) from error
+            if received is None:
+                return None
+            self.stderr = (self.stderr + self._err.sift(received[1]))[-65536:]
+            if out := self._out.sift(received[0]):
+                return out
+        return None
+
+    @property
+    def started(self) -> bool:
+        """Whether the script has begun, as far as was read."""
+        return self._out.found
+
+    def exit_code(self) -> int | None:
+        """The program's exit code once :meth:`read` gave None; None when a signal ended it or it was closed."""
+        return self._exchange.exit().code
+
+    def close(self) -> None:
+        """Hang up: the program finds its standard streams closed (idempotent)."""
+        if self._open:
+            self._open = False
+            self._exchange.close()
+            self._release()
+
+
+class Connection:
+    """A host for the whole run; safe to use from many threads."""
+
+    def __init__(self, name: str, dial: Dial, *, elevation: Elevation | None = None, is_root: bool = False, beat_s: float = 15.0) -> None:
+        self.name = name
+        self.noise = b""
+        """What the host printed before our scripts' output, when it first did (an rc file, a banner)."""
+        self._dial = dial
+        self._elevation = elevation
+        self._is_root = is_root
+        self._beat_s = beat_s
+        self._lines = [Line(name, dial, beat_s)]
+        self._lock = threading.Lock()
+
+    def connect(self) -> None:
+        """Connect now, so that what is wrong is said before anything is done. Raises HostFailure."""
+        self._lines[0].connect()
+
+    def run(
+        self,
+        script: str,
+        arguments: Sequence[str] = (),
+        data: bytes = b"",
+        *,
+        timeout_s: float,
+        privileged: bool = False,
+        repeatable: bool = False,
+    ) -> Answer:
+        """Run a POSIX sh script with ``arguments`` as $1, $2 and so on, and ``data`` on its standard input.
+
+        ``privileged``: as the user that ``become`` names. ``repeatable``: doing it twice does no harm, so that it is started again after the
+        connection broke under it; otherwise that is an error, since nobody knows how far it came.
+
+        Raises:
+            ScriptTimeout: it did not end within ``timeout_s``.
+            HostFailure: it cannot be started, or the connection broke.
+        """
+        deadline = time.monotonic() + timeout_s
+        line = self._lines[0]
+        for attempt in range(REPEATS):
+            with _place(line.runs, self.name, deadline, timeout_s):
+                exchange = self._start(line, deadline, timeout_s, privileged)
+                try:
+                    return self._converse(exchange, script, arguments, data, deadline, timeout_s, privileged)
+                except Broken as error:
+                    if not repeatable or attempt == REPEATS - 1:
+                        raise _broke(self.name) from error
+                finally:
+                    exchange.close()
+        raise _broke(self.name)
+
+    def stream(self, script: str, arguments: Sequence[str] = (), *, privileged: bool = False) -> Stream:
+        """Start a script that lasts and read its output as it comes. Raises HostFailure."""
+        line = self._streaming_line()
+        try:
+            exchange = self._start(line, time.monotonic() + RECONNECT_S, RECONNECT_S, privileged)
+            framed = frame(script, arguments)
+            exchange.send(framed.head, last=False)
+        except BaseException:
+            line.streams.release()
+            raise
+        return Stream(self.name, exchange, framed.marker, line.streams.release)
+
+    def close(self) -> None:
+        """End the connection and every stream of it (idempotent)."""
+        with self._lock:
+            for line in self._lines:
+                line.close()
+
+    def _streaming_line(self) -> Line:
+        """A line with a place for a stream, which is taken; streams may last as long as the run, so that nobody can wait for their places."""
+        with self._lock:
+            for line in self._lines:
+                if line.streams.acquire(blocking=False):
+                    return line
+            line = Line(self.name, self._dial, self._beat_s)
+            line.streams.acquire()
+            self._lines.append(line)
+            return line
+
+    def _start(self, line: Line, deadline: float, timeout_s: float, privileged: bool) -> Exchange:
+        """Start a shell, the privileged one if asked, that waits for a frame. Nothing of ours has run when this fails, so that it may be repeated."""
+        elevation = self._wanted_elevation() if privileged else None
+        command = elevation.command() if elevation else COMMAND
+        for _ in range(REPEATS):
+            try:
+                exchange = line.open(command, self._beat_s)
+            except Broken:
+                line.alive()
+                continue
+            try:
+                if elevation is not None:
+                    elevation.enter(exchange, deadline)
+                return exchange
+            except Broken:
+                exchange.close()
+            except Silence as error:
+                exchange.close()
+                raise ScriptTimeout(f"no shell after {timeout_s:g} s", where=f"host {self.name}", remedy="look whether the host is busy") from error
+            except BaseException:
+                exchange.close()
+                raise
+        raise _broke(self.name)
+
+    def _wanted_elevation(self) -> Elevation | None:
+        if self._elevation is None and not self._is_root:
+            raise BecomeRefused(
+                "something needs root's rights, and the spec gives the host no `become`", host=self.name, remedy="add `become: true` to the host"
+            )
+        return self._elevation
+
+    def _converse(
+        self, exchange: Exchange, script: str, arguments: Sequence[str], data: bytes, deadline: float, timeout_s: float, privileged: bool
+    ) -> Answer:
+        framed = frame(script, arguments)
+        out, err = Sifter(framed.marker), Sifter(framed.marker)
+        stdout, stderr = [], []
+        exchange.send(framed.head + data, last=True)
+        try:
+            while (received := exchange.receive(deadline)) is not None:
+                stdout.append(out.sift(received[0]))
+                stderr.append(err.sift(received[1]))
+        except Silence as error:
+            raise self._late(out, timeout_s) from error
+        out.end()
+        err.end()
+        code = exchange.exit().code
+        if not out.found:
+            raise self._not_started(out, err, code, privileged)
+        self._remember_noise(out.noise + err.noise)
+        if code is None:
+            raise ScriptKilled("a signal ended the shell of a script", where=f"host {self.name}", remedy="look at the host's log for who killed it")
+        return Answer(exit_code=code, stdout=b"".join(stdout), stderr=b"".join(stderr))
+
+    def _late(self, out: Sifter, timeout_s: float) -> ScriptTimeout:
+        """The error of a script that did not end, or of a shell that never came to it."""
+        out.end()
+        if out.found:
+            return ScriptTimeout(f"a script did not end within {timeout_s:g} s", where=f"host {self.name}", remedy="look whether the host is busy")
+        printed = f"; it printed: {legible(out.noise)}" if out.noise else ""
+        return ScriptTimeout(
+            f"the login shell ran nothing within {timeout_s:g} s{printed}",
+            where=f"host {self.name}",
+            remedy="look for an rc file (~/.bashrc, ~/.zshenv, ~/.ssh/rc) that waits for input when there is no terminal",
+        )
+
+    def _not_started(self, out: Sifter, err: Sifter, code: int | None, privileged: bool) -> Exception:
+        if privileged and self._elevation is not None:
+            return self._elevation.refusal(err.noise + out.noise)
+        said = legible(out.noise + err.noise) or "nothing"
+        return WrongShell(
+            f"the login shell runs no POSIX sh (it ended with {'a signal' if code is None else f'exit code {code}'} and printed: {said})",
+            host=self.name,
+            remedy="give the user a login shell that takes commands (chsh -s /bin/sh), or log in as another user",
+        )
+
+    def _remember_noise(self, noise: bytes) -> None:
+        if noise.strip() and not self.noise:
+            self.noise = noise
+
+
+@contextmanager
+def _place(places: threading.BoundedSemaphore, host: str, deadline: float, timeout_s: float) -> Iterator[None]:
+    if not places.acquire(timeout=max(0.0, deadline - time.monotonic())):
+        raise ScriptTimeout(f"no place for a script became free within {timeout_s:g} s", where=f"host {host}", remedy="look whether the host is busy")
+    try:
+        yield
+    finally:
+        places.release()
+
+
+def _broke(host: str) -> ConnectionBroke:
+    return ConnectionBroke("the connection broke", host=host, remedy="look at the network and at its sshd; `benchspec resume` goes on from there")
