@@ -8,6 +8,7 @@ import fcntl
 import json
 import shutil
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from . import binaries, network, pki
@@ -45,7 +46,7 @@ class Cluster:
             node.start()
         self.control_plane.start_rest()
         for node in self.nodes.values():
-            await_true(lambda node=node: self._ready(node), 90, f"{node.name} is not Ready:\n{self._processes.log(f'node-{node.number}')}")
+            await_true(partial(self._ready, node), 90, f"{node.name} is not Ready:\n{self._processes.log(f'node-{node.number}')}")
         await_true(self._has_account, 60, "the ServiceAccount `default` does not appear")
 
     def _ready(self, node: Node) -> bool:

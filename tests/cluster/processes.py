@@ -1,4 +1,4 @@
-"""Processes that outlive the command that started them, and are ended by pid: a pid file holds the start time too, so that it never names a stranger."""
+"""Processes that outlive the command that started them. They are ended by pid; a pid file holds the start time too and so never names a stranger."""
 
 from __future__ import annotations
 
