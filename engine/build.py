@@ -6,8 +6,11 @@ from collections.abc import Mapping
 
 from .build_target import build_cpus, build_target
 from .reading import items, mapping, quantity, text
-from .spec import Comparison, Json, Method, Mode, Order, Placement, Precision, ReportOptions, Spec, TrafficPath, WorkloadSpec
+from .spec import Comparison, Json, Method, Mode, Order, Placement, Precision, ReportOptions, Spec, Sweep, TrafficPath, WorkloadSpec
 from .units import Dimension
+
+BASELINES = {"host": TrafficPath.HOST_TO_HOST}
+"""What a workload's ``baseline`` may be, and the path it stands for."""
 
 
 def build_spec(document: Mapping[str, Json]) -> Spec:
@@ -46,8 +49,15 @@ def _workload(name: str, found: Mapping[str, Json]) -> WorkloadSpec:
         primary=text(found.get("primary")) or None,
         image=text(found.get("image")) or None,
         targets=None if targets is None else tuple(map(text, targets)),
+        sweep=_sweep(mapping(found["sweep"])) if "sweep" in found else None,
+        baseline=BASELINES[text(found["baseline"])] if "baseline" in found else None,
         overrides={target: mapping(override) for target, override in mapping(found.get("overrides")).items() if not target.startswith("x-")},
     )
+
+
+def _sweep(found: Mapping[str, Json]) -> Sweep:
+    default = Sweep(axis=text(found["axis"]))
+    return Sweep(axis=default.axis, gain=_quantity(found, "gain", Dimension.RATIO, default.gain))
 
 
 def _axes(found: Mapping[str, Json], section: str) -> tuple[tuple[str, tuple[Json, ...]], ...]:

@@ -8,19 +8,21 @@ from dataclasses import replace
 
 from . import identity, matrix
 from .errors import SpecError, UnitError
-from .matrix import Point, suggest
+from .matrix import PATH, Labels, Point, baseline_point, suggest
 from .ports import Workload
-from .spec import Experiment, Json, Placement, Role, RolePlace, Spec, Target, TrafficPath, WorkloadSpec
+from .spec import HOST_PATHS, Experiment, Json, Placement, Role, RolePlace, Spec, Target, TrafficPath, WorkloadSpec
 from .units import Dimension, parse_quantity
 
 MAX_EXPERIMENTS = 10_000
 ANY_ROLE = "any"
-SITUATION = ("path", "placement")
+SITUATION = (PATH, "placement")
 OVERRIDABLE = ("with", "cpus", "gates", "image", "machine", "path", "placement", "primary")
 
 
 def expand(spec: Spec, workloads: Mapping[str, Workload], *, max_experiments: int = MAX_EXPERIMENTS) -> tuple[Experiment, ...]:
     """Return every experiment of ``spec``: workloads in the spec's order, then points, then targets. Ids are unique.
+
+    A workload with a ``baseline`` has, beside each virtual path, the same experiment on the path of the baseline, once for every target and point.
 
     Raises:
         SpecError: too many experiments, an unknown tool, a contradictory axis or override, or a role without a site.
@@ -31,7 +33,7 @@ def expand(spec: Spec, workloads: Mapping[str, Workload], *, max_experiments: in
 
 
 def _check_count(spec: Spec, maximum: int) -> None:
-    counts = [matrix.count(workload) * len(_targets(spec, workload)) for workload in spec.workloads]
+    counts = [matrix.count(workload) * len(_targets(spec, workload)) * (2 if workload.baseline else 1) for workload in spec.workloads]
     if sum(counts) <= maximum:
         return
     largest, workload = max(zip(counts, spec.workloads, strict=True), key=lambda pair: pair[0])
@@ -65,9 +67,16 @@ def _experiments(spec: Spec, workload: WorkloadSpec, tool: Workload) -> Iterator
     targets = _targets(spec, workload)
     for target in targets:
         _check_override(workload, target.name)
-    for point in matrix.points(workload):
+    points = list(matrix.points(workload))
+    there = {(target.name, point.labels) for point in points for target in targets}
+    for point in points:
         for target in targets:
-            yield _experiment(workload, tool, target, point)
+            experiment = _experiment(workload, tool, target, point)
+            yield experiment
+            beside = _beside(experiment, target, workload)
+            if beside is not None and (target.name, beside.point) not in there:  # several paths share one baseline
+                there.add((target.name, beside.point))
+                yield beside
 
 
 def _check_override(workload: WorkloadSpec, target: str) -> None:
@@ -100,7 +109,7 @@ def _experiment(workload: WorkloadSpec, tool: Workload, target: Target, point: P
         id="",
         target=target.name,
         workload=workload.name,
-        title=_title(workload, point, target),
+        title=_title(workload, point.labels, target),
         point=point.labels,
         tool=workload.tool,
         parameters=parameters,
@@ -112,8 +121,22 @@ def _experiment(workload: WorkloadSpec, tool: Workload, target: Target, point: P
         image=None if image is None else str(image),
         storage=target.storage,
     )
-    machine = override.get("machine")
-    return replace(experiment, id=identity.digest(identity.meaning(target, experiment, None if machine is None else str(machine))))
+    return replace(experiment, id=identity.digest(identity.meaning(target, experiment, _machine(workload, target))))
+
+
+def _machine(workload: WorkloadSpec, target: Target) -> str | None:
+    machine = workload.overrides.get(target.name, {}).get("machine")
+    return None if machine is None else str(machine)
+
+
+def _beside(experiment: Experiment, target: Target, workload: WorkloadSpec) -> Experiment | None:
+    """``experiment`` on the path of the workload's baseline, as a point of its own; None where it takes no virtual path."""
+    path = workload.baseline
+    if path is None or experiment.path is None or experiment.path in HOST_PATHS:
+        return None
+    labels = baseline_point(experiment.point, path)
+    moved = replace(experiment, id="", path=path, point=labels, title=_title(workload, labels, target))
+    return replace(moved, id=identity.digest(identity.meaning(target, moved, _machine(workload, target))))
 
 
 def _values(point: Point) -> tuple[dict[str, Json], dict[str, Json]]:
@@ -137,8 +160,8 @@ def _without_notes(parameters: Mapping[str, Json]) -> dict[str, Json]:
     return {key: _without_notes(value) if isinstance(value, Mapping) else value for key, value in parameters.items() if not key.startswith("x-")}
 
 
-def _title(workload: WorkloadSpec, point: Point, target: Target) -> str:
-    axes = ", ".join(f"{axis} {text}" for axis, text in point.labels)
+def _title(workload: WorkloadSpec, point: Labels, target: Target) -> str:
+    axes = ", ".join(f"{axis} {text}" for axis, text in point)
     return f"{workload.title}, {axes} on {target.title}" if axes else f"{workload.title} on {target.title}"
 
 

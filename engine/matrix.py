@@ -8,19 +8,24 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from .diagnostics import did_you_mean
 from .errors import SpecError
-from .spec import Json, WorkloadSpec
+from .spec import Json, TrafficPath, WorkloadSpec
 
 NAME = "name"
+PATH = "path"
+
+Labels: TypeAlias = tuple[tuple[str, str], ...]
+"""A point as (axis, label) pairs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
     """One combination: (axis, label) pairs for people, (axis, value) pairs for the tool, both in axis order."""
 
-    labels: tuple[tuple[str, str], ...]
+    labels: Labels
     values: tuple[tuple[str, Json], ...]
 
 
@@ -56,6 +61,13 @@ def points(workload: WorkloadSpec) -> Iterator[Point]:
     if not found:
         where = f"workloads.{workload.name}.exclude"
         raise SpecError("exclude leaves no point of the matrix", where=where, remedy="exclude less, or drop the workload")
+
+
+def baseline_point(point: Labels, path: TrafficPath) -> Labels:
+    """The point that is measured on ``path`` beside ``point``: the axis ``path`` gets that label, or is added."""
+    if any(axis == PATH for axis, _ in point):
+        return tuple((axis, path.value if axis == PATH else label) for axis, label in point)
+    return (*point, (PATH, path.value))
 
 
 def _dimensions(workload: WorkloadSpec) -> list[list[tuple[tuple[str, Json], ...]]]:

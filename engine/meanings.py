@@ -88,13 +88,14 @@ def _readable(limit: Limit) -> dict[str, Json]:
     return {**codec.encode(limit), "burst": None, **{name: f"{rate / factor:.12g} {unit}" for name, rate in rates.items()}}
 
 
-_APART = ("name", "title", "primary", "matrix", "zip")
+_APART = ("name", "title", "primary", "matrix", "zip", "sweep")
 
 
 def _of_workload(workload: WorkloadSpec) -> Meanings:
     at = f"workloads.{workload.name}"
     yield from _leaves(f"{at}.title", Subject.REPORT, "title", workload.title)
     yield from _leaves(f"{at}.primary", Subject.JUDGEMENT, "primary", workload.primary)
+    yield from _leaves(f"{at}.sweep", Subject.JUDGEMENT, "sweep", codec.encode(workload.sweep) if workload.sweep else None)
     for section, value in codec.encode(workload).items():
         if section not in _APART:
             yield from _leaves(f"{at}.{section}", Subject.WORKLOAD, section, value)

@@ -30,7 +30,7 @@ class Role(StrEnum):
 
 
 class TrafficPath(StrEnum):
-    """The way traffic takes between client and server."""
+    """The way traffic takes between client and server. All but :data:`HOST_PATHS` are virtual: something is between the hosts' own networks."""
 
     POD_TO_POD = "pod-to-pod"
     POD_TO_SERVICE = "pod-to-service"
@@ -41,6 +41,10 @@ class TrafficPath(StrEnum):
     INGRESS = "ingress"
     MESH = "mesh"
     LOOPBACK = "loopback"
+
+
+HOST_PATHS = frozenset({TrafficPath.HOST_TO_HOST, TrafficPath.LOOPBACK})
+"""Paths on which no virtual network takes part."""
 
 
 class Placement(StrEnum):
@@ -165,14 +169,15 @@ class Step:
     """One lifecycle step: exactly one of ``run`` (argv), ``script`` (file shipped with the spec), ``manifest``, ``chart`` or ``wait``.
 
     ``capture`` maps output names to how they are read; later steps use them as ``${output:STEP.NAME}``. ``env`` is the environment of ``run``
-    and ``script``, beside PATH, HOME and LC_ALL=C; its values may hold secret references. Times in s.
+    and ``script``, beside PATH, HOME and LC_ALL=C; its values may hold secret references. ``on`` is ``controller``, a role, several roles, or
+    ``hosts`` for every host of the target. Times in s.
     """
 
     name: str
     action: str
     arguments: Mapping[str, Json]
     site: str | None = None
-    on: str | None = None
+    on: str | tuple[str, ...] | None = None
     capture: Mapping[str, Json] = field(default_factory=dict)
     retries: int = 0
     retry_delay_s: float = 1.0
@@ -225,12 +230,20 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """The matrix axis along which a rate is expected to level off: it is saturated at the first point beyond which nothing adds ``gain`` (ratio)."""
+
+    axis: str
+    gain: float = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadSpec:
     """A workload of the spec: a tool with parameters and the matrix they are expanded over.
 
     ``matrix`` keeps axis order. An axis value that is a mapping merges its keys (but ``name``) into the parameters; a scalar
     sets the parameter named by the axis, or ``path`` or ``placement``. ``overrides`` maps a target name to replacements.
-    ``gates`` maps a gate name to its bound in base units.
+    ``gates`` maps a gate name to its bound in base units. ``baseline`` is the path that is measured beside every virtual one.
     """
 
     name: str
@@ -248,6 +261,8 @@ class WorkloadSpec:
     image: str | None = None
     targets: tuple[str, ...] | None = None
     overrides: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
+    sweep: Sweep | None = None
+    baseline: TrafficPath | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..results import Metric, RunData
 from ..spec import Comparison, Experiment, Order
+from .baselines import host_pairs
 from .cells import CellTable, Numbers, build_cells, number_crunch
 from .compare import holm
 from .contrasts import Alignment, Estimate, align, estimate, ratio_without_outliers
@@ -17,6 +18,7 @@ from .evidence import Evidence, mismatch
 from .findings import findings_of
 from .model import Analysis, Cell, Contrast, Interval, Verdict
 from .physics import check_physics
+from .saturation import find_saturations
 from .series import Observed, collect
 from .verdicts import Side, bound_word, decide, settling_sessions, void_verdict
 
@@ -36,12 +38,11 @@ def analyse(run: RunData, metrics: Mapping[str, Sequence[Metric]]) -> Analysis:
     observed, evidence = collect(run, metrics), Evidence(run.facts)
     numbers = number_crunch(observed, method.confidence, first_stage)
     table = build_cells(run, observed, numbers, metrics, evidence)
-    contrasts: tuple[Contrast, ...] = ()
-    if compare is not None:
-        contrasts = _Comparer(run, compare, observed, numbers, table, evidence, first_stage).contrasts()
+    contrasts = _Comparer(run, compare, observed, numbers, table, evidence, first_stage).contrasts()
     analysis = Analysis(
         cells=table.cells,
         contrasts=contrasts,
+        saturations=find_saturations(run, table, numbers, first_stage),
         family=sum(1 for contrast in contrasts if contrast.p_holm is not None),
         confidence=method.confidence,
         equivalence=None if compare is None else compare.equivalence,
@@ -52,8 +53,9 @@ def analyse(run: RunData, metrics: Mapping[str, Sequence[Metric]]) -> Analysis:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """One series of a target beside the same series of the baseline; ``alignment`` is None where a side has no values."""
+    """One series of an experiment beside the same series of its ``base``; ``alignment`` is None where a side has no values."""
 
+    base: Experiment
     experiment: Experiment
     series: str
     baseline: Side
@@ -64,10 +66,17 @@ class _Pair:
 
 
 class _Comparer:
-    """Compares the experiments of one run with those of its baseline."""
+    """Compares the experiments of one run with those of the baseline target, and virtual paths with the host path measured beside them."""
 
     def __init__(
-        self, run: RunData, compare: Comparison, observed: Observed, numbers: Numbers, table: CellTable, evidence: Evidence, first_stage: int | None
+        self,
+        run: RunData,
+        compare: Comparison | None,
+        observed: Observed,
+        numbers: Numbers,
+        table: CellTable,
+        evidence: Evidence,
+        first_stage: int | None,
     ) -> None:
         self._run, self._compare, self._numbers, self._table = run, compare, numbers, table
         self._alpha = 1 - run.spec.method.confidence
@@ -77,9 +86,8 @@ class _Comparer:
         self._series: dict[str, list[Cell]] = {}
         for cell in table.cells:
             self._series.setdefault(cell.experiment_id, []).append(cell)
-        base = run.spec.target(compare.baseline)
-        others = [target for target in run.spec.targets if target.name != base.name]
-        self._mismatch = {target.name: mismatch(evidence, base, target, compare.must_match) for target in others}
+        self._equivalence = Comparison(baseline="").equivalence if compare is None else compare.equivalence
+        self._mismatch = {} if compare is None else _mismatches(run, compare, evidence)
 
     def contrasts(self) -> tuple[Contrast, ...]:
         """All contrasts, primary ones with Holm-adjusted verdicts."""
@@ -92,14 +100,18 @@ class _Comparer:
         return tuple(self._contrast(pair, e, voids[i], adjusted.get(i), len(family)) for i, (pair, e) in enumerate(found))
 
     def _pairs(self) -> Iterator[_Pair]:
-        baselines = {e.cell: e for e in self._run.experiments if e.target == self._compare.baseline}
-        for experiment in self._run.experiments:
-            base = baselines.get(experiment.cell)
-            if base is None or experiment.target == self._compare.baseline:
-                continue
-            for cell, primary in self._shared(base, experiment):
-                ours, theirs = self._side(base, cell.series), self._side(experiment, cell.series)
-                yield _Pair(experiment, cell.series, ours, theirs, cell.metric, primary, self._alignment(base, experiment, cell.series))
+        if self._compare is not None:
+            baselines = {e.cell: e for e in self._run.experiments if e.target == self._compare.baseline}
+            for experiment in self._run.experiments:
+                base = baselines.get(experiment.cell)
+                if base is not None and experiment.target != self._compare.baseline:
+                    yield from (self._pair(base, experiment, cell, primary) for cell, primary in self._shared(base, experiment))
+        for base, experiment in host_pairs(self._run):
+            yield from (self._pair(base, experiment, cell, primary) for cell, primary in self._shared(base, experiment) if primary)
+
+    def _pair(self, base: Experiment, experiment: Experiment, cell: Cell, primary: bool) -> _Pair:
+        ours, theirs = self._side(base, cell.series), self._side(experiment, cell.series)
+        return _Pair(base, experiment, cell.series, ours, theirs, cell.metric, primary, self._alignment(base, experiment, cell.series))
 
     def _shared(self, base: Experiment, experiment: Experiment) -> Iterator[tuple[Cell, bool]]:
         """The target's cells whose series either side calls primary, or of which both have values; and whether it is primary."""
@@ -121,14 +133,14 @@ class _Comparer:
 
     def _void(self, pair: _Pair) -> Verdict | None:
         pairs, paired = (pair.alignment.pairs, pair.alignment.paired) if pair.alignment else (0, True)
-        reason = self._mismatch[pair.target.target]
+        reason = None if pair.base.target == pair.experiment.target else self._mismatch[pair.target.target]
         return void_verdict(pair.baseline, pair.target, pairs, paired, self._run.spec.method.mode, reason)
 
     def _contrast(self, pair: _Pair, found: Estimate | None, void: Verdict | None, p_holm: float | None, family: int) -> Contrast:
         verdict = void if pair.primary else None
         if found is not None and p_holm is not None:
             margin = (found.margin_low, found.margin_high)
-            verdict = decide(p_holm, found.p, found.sign, margin, self._alpha, self._compare.equivalence)
+            verdict = decide(p_holm, found.p, found.sign, margin, self._alpha, self._equivalence)
         contrast = Contrast(
             cell=pair.experiment.cell,
             series=pair.series,
@@ -145,11 +157,13 @@ class _Comparer:
             p=_known(found.p) if found else None,
             p_holm=p_holm,
             df=_known(found.df) if found else None,
-            equivalence=self._compare.equivalence,
+            equivalence=self._equivalence,
             verdict=verdict,
             bound=bound_word(pair.baseline, pair.target, pair.metric.direction),
             test_dependent=found.test_dependent if found else False,
             checks=dict(found.checks) | dict(self._with_and_without(pair.alignment)) if found and pair.alignment else {},
+            baseline_cell=pair.base.cell,
+            paths=_paths(pair),
         )
         return contrast if found is None else replace(contrast, sessions_needed=settling_sessions(contrast, found.spread, self._alpha, family))
 
@@ -164,6 +178,17 @@ class _Comparer:
             centre_a, centre_b = (numbers.with_invalid.get(i, numbers.summaries[i].centre) for i in (a, b))
             if centre_a > 0:
                 yield "ratio_with_invalid", centre_b / centre_a
+
+
+def _mismatches(run: RunData, compare: Comparison, evidence: Evidence) -> dict[str, str | None]:
+    base = run.spec.target(compare.baseline)
+    return {target.name: mismatch(evidence, base, target, compare.must_match) for target in run.spec.targets if target.name != base.name}
+
+
+def _paths(pair: _Pair) -> tuple[str, str] | None:
+    if pair.base.target != pair.experiment.target or pair.base.path is None or pair.experiment.path is None:
+        return None
+    return pair.base.path.value, pair.experiment.path.value
 
 
 def _known(value: float) -> float | None:

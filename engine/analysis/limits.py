@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ..errors import UnitError
 from ..results import Metric
-from ..spec import Experiment, Json, Layer, Limit, Target, TrafficPath
+from ..spec import HOST_PATHS, Experiment, Json, Layer, Limit, Target
 from ..units import Dimension, parse_quantity
 from .efficiency import DEFAULT_MTU, ENCAPSULATION, link_efficiency
 from .evidence import Evidence
@@ -20,7 +20,6 @@ from .model import LimitCheck, LimitState
 FREE_BELOW = 0.98
 EXCEEDS_ABOVE = 1.05
 BOUND_STATES = frozenset({LimitState.BOUND, LimitState.CREDIT})
-_HOST_PATHS = frozenset({TrafficPath.HOST_TO_HOST, TrafficPath.LOOPBACK})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +115,7 @@ def _mtu(target: Target, evidence: Evidence) -> tuple[float, str]:
 
 def _encapsulations(experiment: Experiment, target: Target, evidence: Evidence) -> tuple[tuple[str, ...], list[str]]:
     """Names of encapsulations on the path, and notes for the basis; traffic between hosts bypasses the CNI's."""
-    if experiment.path is None or experiment.path in _HOST_PATHS:
+    if experiment.path is None or experiment.path in HOST_PATHS:
         return (), []
     known, notes = [], []
     for fact in ("cni.mode", "cni.encryption"):

@@ -136,6 +136,7 @@ class Contrast:
     ``bound``: "at least" or "at most" when one side is limit-bound, so the ratio is only a bound.
     ``checks`` holds rank tests and cross-checks (JSON only).
     ``paired`` says whether sessions were compared block by block; if not, ``pairs`` is the smaller number of sessions of the two sides.
+    ``paths`` are those of a and b where both are of one target: its ``baseline_cell``, measured on the host path, against ``cell``.
     """
 
     cell: str
@@ -159,6 +160,55 @@ class Contrast:
     test_dependent: bool = False
     checks: Mapping[str, float] = field(default_factory=dict)
     paired: bool = True
+    baseline_cell: str = ""
+    paths: tuple[str, str] | None = None
+
+
+class Level(StrEnum):
+    """Whether a later point of a sweep adds the declared gain to this one."""
+
+    RISING = "rising"
+    SATURATED = "saturated"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepPoint:
+    """One point of a sweep: its label on the axis, its cell, and how it compares with the points after it.
+
+    ``most`` bounds the gain of every later point from above, ``least`` the greatest such gain from below (ratios - 1; None: no interval).
+    """
+
+    label: str
+    cell: str
+    level: Level
+    centre: float | None
+    most: float | None = None
+    least: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saturation:
+    """Where the primary series of one target levels off along an axis: the first point beyond which no point adds ``gain``.
+
+    That point lies ``at_least`` at the first point that is not established as rising and ``at_most`` at the first from which on all are established
+    as saturated (labels; None: not within the sweep), both together with the analysis' confidence. ``limit`` is the documented limit that the rate
+    there is at, if any. ``reason`` says why nothing can be said.
+    """
+
+    target: str
+    workload: str
+    others: tuple[tuple[str, str], ...]
+    axis: str
+    gain: float
+    series: str
+    metric: Metric
+    sessions: int
+    points: tuple[SweepPoint, ...]
+    at_least: str | None = None
+    at_most: str | None = None
+    limit: LimitCheck | None = None
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,3 +225,4 @@ class Analysis:
     equivalence: float | None
     baseline: str | None
     findings: tuple[Finding, ...] = ()
+    saturations: tuple[Saturation, ...] = ()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..diagnostics import Problem
 from ..spec import Json
-from . import axes, claims, lifecycles, limits, methods, names, secrets, workloads
+from . import axes, claims, lifecycles, limits, methods, names, secrets, sweeps, workloads
 from .catalogue import RULES, Rule
 from .view import Check, View
 
@@ -22,6 +22,7 @@ CHECKS: tuple[Check, ...] = (
     *limits.CHECKS,
     *axes.CHECKS,
     *workloads.CHECKS,
+    *sweeps.CHECKS,
     *methods.CHECKS,
     *secrets.CHECKS,
 )

@@ -127,6 +127,9 @@ BS285 error | a duet needs two targets | order: duet runs exactly two targets si
 BS286 error | fewer sessions at most than at least | method.precision.max_sessions is below method.sessions.
 BS287 error | an output folder outside the working folder | report.docs is relative and has no '..'.
 BS288 error | a template outside the spec's folder | report.template lies beside the spec, or it would not travel with it.
+BS290 error | a sweep along no rising axis | sweep.axis names an axis of the workload's matrix, whose values are at least two numbers in rising order.
+BS291 error | a gain that means nothing | sweep.gain is what a further point must add to count as more; it lies between 0 and 100 %.
+BS292 warning | a host baseline beside no virtual path | baseline: host measures host-to-host beside paths through pods, services and the like; this workload has none.
 BS301 error | a secret written out | The text has the form of a known kind of token or key. Use a reference such as ${secret:env:NAME}, and revoke what was published.
 BS302 warning | what looks like a secret written out | The key says password, token or the like. Use a reference such as ${secret:env:NAME}.
 BS310 warning | an unknown fact | No fact of that name is observed, so the claim could never be checked.

@@ -19,7 +19,7 @@ MEASURED = ("runtime", "duration", "seconds")
 _DIGEST = re.compile(r"@sha256:[0-9a-f]{64}\Z", re.ASCII)
 
 
-def _situations(view: View, key: str) -> Iterator[tuple[str, Path, str, list[str]]]:
+def situations(view: View, key: str) -> Iterator[tuple[str, Path, str, list[str]]]:
     """Every ``path`` or ``placement`` with its workload, place and the targets it holds for."""
     for name, workload in view.workloads.items():
         overrides = mapping(workload.get("overrides"))
@@ -39,7 +39,7 @@ def _situations(view: View, key: str) -> Iterator[tuple[str, Path, str, list[str
 
 def paths(view: View) -> Iterator[Problem]:
     """BS268, BS274, BS275: traffic paths exist on the targets, and mean something to the tool."""
-    for name, path, value, targets in _situations(view, "path"):
+    for name, path, value, targets in situations(view, "path"):
         tool = view.tools.get(name)
         if value and tool is not None and len(tool.roles) == 1:
             found = f"a path for {view.workloads[name]['tool']}, whose only role is {tool.roles[0]}"
@@ -57,7 +57,7 @@ def paths(view: View) -> Iterator[Problem]:
 
 def placements(view: View) -> Iterator[Problem]:
     """BS269: there are as many nodes and sites as the placement asks for."""
-    for _, path, value, targets in _situations(view, "placement"):
+    for _, path, value, targets in situations(view, "placement"):
         for target in targets:
             why = _impossible(view, value, target)
             if why:
