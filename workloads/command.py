@@ -45,7 +45,7 @@ def tools(parameters: Mapping[str, Json]) -> Sequence[Tool]:
     """The program itself; no package is known to hold it unless ``package`` says so."""
     program = _argv(parameters)[0]
     version = tuple(str(word) for word in as_sequence(parameters.get("version"))) or (program, "--version")
-    return (Tool(executable=program, package=text(parameters, "package", program), version_argv=version, roles=ROLES),)
+    return (Tool(executable=program, package=text(parameters, "package", program), version_argv=version, roles=(Role.CLIENT,)),)
 
 
 def primary(parameters: Mapping[str, Json]) -> str:

@@ -55,7 +55,7 @@ def metrics(parameters: Mapping[str, Json]) -> Sequence[Metric]:
 
 def tools(parameters: Mapping[str, Json]) -> Sequence[Tool]:
     """diskspd, a single Windows program."""
-    return (Tool(executable="diskspd.exe", package="diskspd", version_argv=("diskspd.exe", "-?"), roles=ROLES),)
+    return (Tool(executable="diskspd.exe", package="diskspd", version_argv=("diskspd.exe", "-?"), roles=(Role.CLIENT,)),)
 
 
 def primary(parameters: Mapping[str, Json]) -> str:

@@ -29,7 +29,7 @@ def metrics(parameters: Mapping[str, Json]) -> Sequence[Metric]:
 
 def tools(parameters: Mapping[str, Json]) -> Sequence[Tool]:
     """fio, from the package of that name."""
-    return (Tool(executable="fio", package="fio", version_argv=("fio", "--version"), roles=ROLES),)
+    return (Tool(executable="fio", package="fio", version_argv=("fio", "--version"), roles=(Role.CLIENT,)),)
 
 
 def primary(parameters: Mapping[str, Json]) -> str:

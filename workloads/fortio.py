@@ -49,7 +49,8 @@ def metrics(parameters: Mapping[str, Json]) -> Sequence[Metric]:
 def tools(parameters: Mapping[str, Json]) -> Sequence[Tool]:
     """fortio (in no Debian release; its releases have packages), and nginx where that serves."""
     kind = _server_kind(parameters)
-    fortio = Tool(executable="fortio", package="fortio", version_argv=("fortio", "version"), roles=ROLES if kind == "fortio" else (Role.CLIENT,))
+    roles = (Role.CLIENT, Role.SERVER) if kind == "fortio" else (Role.CLIENT,)
+    fortio = Tool(executable="fortio", package="fortio", version_argv=("fortio", "version"), roles=roles)
     nginx = Tool(executable="nginx", package="nginx-light", version_argv=("nginx", "-v"), roles=(Role.SERVER,))
     return (fortio, nginx) if kind == "nginx" else (fortio,)
 

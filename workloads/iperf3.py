@@ -35,7 +35,7 @@ def metrics(parameters: Mapping[str, Json]) -> Sequence[Metric]:
 
 def tools(parameters: Mapping[str, Json]) -> Sequence[Tool]:
     """iperf3, from the package of that name."""
-    return (Tool(executable="iperf3", package="iperf3", version_argv=("iperf3", "--version"), roles=ROLES),)
+    return (Tool(executable="iperf3", package="iperf3", version_argv=("iperf3", "--version"), roles=(Role.CLIENT, Role.SERVER)),)
 
 
 def primary(parameters: Mapping[str, Json]) -> str:

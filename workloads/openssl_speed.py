@@ -33,7 +33,7 @@ def metrics(parameters: Mapping[str, Json]) -> Sequence[Metric]:
 
 def tools(parameters: Mapping[str, Json]) -> Sequence[Tool]:
     """openssl, from the package of that name."""
-    return (Tool(executable="openssl", package="openssl", version_argv=("openssl", "version"), roles=ROLES),)
+    return (Tool(executable="openssl", package="openssl", version_argv=("openssl", "version"), roles=(Role.CLIENT,)),)
 
 
 def primary(parameters: Mapping[str, Json]) -> str:

@@ -47,7 +47,7 @@ def metrics(parameters: Mapping[str, Json]) -> Sequence[Metric]:
 
 def tools(parameters: Mapping[str, Json]) -> Sequence[Tool]:
     """vault-benchmark, of which there is a release binary and an image, but no Debian package."""
-    return (Tool(executable=NAME, package=NAME, version_argv=(NAME, "version"), roles=ROLES),)
+    return (Tool(executable=NAME, package=NAME, version_argv=(NAME, "version"), roles=(Role.LOAD_GENERATOR,)),)
 
 
 def primary(parameters: Mapping[str, Json]) -> str:
