@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from .results import Fact, Finding, Measurement, Metric
-from .spec import Experiment, Json, Role, RolePlace, Site, Step
+from .spec import Experiment, Json, Placement, Role, RolePlace, Site, Step, TrafficPath
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +46,22 @@ class Surroundings:
 
     endpoints: Mapping[Role, Endpoint]
     workdirs: Mapping[Role, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """What an experiment asks of an allocation beyond its roles: the path between them, where they may lie, their image, and the volume that
+    ``volumes`` (roles) get. A runner whose ``unsupported`` let the experiment pass provides it, and ignores what has no meaning on its sites.
+    """
+
+    path: TrafficPath | None = None
+    placement: Placement = Placement.ANY
+    image: str | None = None
+    storage: Mapping[str, Json] = field(default_factory=dict)
+    volumes: tuple[Role, ...] = ()
+
+
+NO_DEMAND = Demand()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,7 +302,7 @@ class Session(Protocol):
         """Install packages on the role's node with its package manager. Raises RunFailed."""
         ...
 
-    def allocate(self, roles: Sequence[RolePlace], allocation_id: str) -> Allocation:
+    def allocate(self, roles: Sequence[RolePlace], allocation_id: str, demand: Demand = NO_DEMAND) -> Allocation:
         """Make a fresh allocation; ``allocation_id`` is journalled before."""
         ...
 

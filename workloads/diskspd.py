@@ -19,6 +19,7 @@ from .quantities import flag, integer, quantity, text, whole_bytes, whole_second
 
 NAME = "diskspd"
 ROLES: Sequence[Role] = (Role.CLIENT,)
+VOLUMES: Sequence[Role] = (Role.CLIENT,)
 DEFAULT_GATES: Mapping[str, float] = {}
 _GRACE_S = 600.0
 """Laying out the test file before the clock starts."""

@@ -16,6 +16,7 @@ NAME = "fio"
 METRICS: Sequence[Metric] = fio_metrics.METRICS
 GATE_INPUTS: Sequence[Metric] = fio_metrics.GATE_INPUTS
 ROLES: Sequence[Role] = (Role.CLIENT,)
+VOLUMES: Sequence[Role] = (Role.CLIENT,)
 DEFAULT_GATES: Mapping[str, float] = {"max_error_ratio": 0.0}
 JOB_FILE = "job.fio"
 OUTPUT = "fio.json"

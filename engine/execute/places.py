@@ -7,8 +7,9 @@ import dataclasses
 import time
 from collections.abc import Mapping
 
+from ...workloads.registry import get_workload
 from ..errors import BenchspecError, RunFailed
-from ..ports import Allocation, Command, Commands, Job, Sampler, Session, Surroundings, Workload
+from ..ports import Allocation, Command, Commands, Demand, Job, Sampler, Session, Surroundings, Workload
 from ..secrets import REFERENCE, split_environment
 from ..spec import Experiment, Role
 
@@ -25,7 +26,7 @@ class Place:
         try:
             for site in dict.fromkeys(place.site for place in experiment.roles):
                 roles = [place for place in experiment.roles if place.site == site]
-                self._allocations[site] = sessions[site].allocate(roles, allocation_id)
+                self._allocations[site] = sessions[site].allocate(roles, allocation_id, _demand(experiment))
         except BaseException:
             self.release()
             raise
@@ -92,6 +93,12 @@ class Place:
         """Release while another error is on its way; what cannot be released now is found by `benchspec clean`."""
         with contextlib.suppress(BenchspecError):
             self.release()
+
+
+def _demand(experiment: Experiment) -> Demand:
+    """A workload that writes to volumes says in which roles (``VOLUMES``); the others get none made for them."""
+    volumes = getattr(get_workload(experiment.tool), "VOLUMES", ())
+    return Demand(path=experiment.path, placement=experiment.placement, image=experiment.image, storage=experiment.storage, volumes=tuple(volumes))
 
 
 def _refuse_secrets(commands: Commands) -> None:

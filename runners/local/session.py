@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...engine.ports import Tool, ToolStatus
+from ...engine.ports import NO_DEMAND, Demand, Tool, ToolStatus
 from ...engine.results import Fact
 from ...engine.spec import Role, RolePlace
 from . import job, packages
@@ -34,7 +34,7 @@ class LocalSession:
         """Install packages with this host's package manager. Raises RunFailed with what to type."""
         packages.install(names)
 
-    def allocate(self, roles: Sequence[RolePlace], allocation_id: str) -> LocalAllocation:
+    def allocate(self, roles: Sequence[RolePlace], allocation_id: str, demand: Demand = NO_DEMAND) -> LocalAllocation:
         """Make a fresh allocation, or take over the one that a controller before made under this id. Raises StorageError."""
         return allocate(roles, allocation_id, self._markers, self._where, self._jobs)
 
