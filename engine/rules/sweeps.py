@@ -53,7 +53,7 @@ def gains(view: View) -> Iterator[Problem]:
 
 def baselines(view: View) -> Iterator[Problem]:
     """BS292: a host baseline has a virtual path beside it."""
-    virtual = {name for name, _, path, targets in situations(view, "path") if path and path not in HOST_PATHS and targets}
+    virtual = {name for name, _, path, _ in situations(view, "path") if path and path not in HOST_PATHS}
     for name, workload in view.workloads.items():
         if workload.get("baseline") == "host" and name not in virtual:
             yield Problem(
