@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from ..results import FactSet
-from ..spec import Json, Target
+from ..spec import Experiment, Json, Target
 
 
 class Evidence:
@@ -15,15 +15,27 @@ class Evidence:
     def __init__(self, facts: Sequence[FactSet]) -> None:
         self._targets = frozenset(each.target for each in facts)
         self._values: dict[tuple[str, str], dict[str, Json]] = {}
+        self._allocated: dict[tuple[str, str, str], dict[str, Json]] = {}
         for each in facts:
             for fact in each.facts:
                 if fact.value is not None:
-                    self._values.setdefault((each.target, fact.name), {})[_canonical(fact.value)] = fact.value
+                    key = _canonical(fact.value)
+                    self._values.setdefault((each.target, fact.name), {})[key] = fact.value
+                    if each.allocation_id:
+                        self._allocated.setdefault((each.target, each.allocation_id, fact.name), {})[key] = fact.value
 
     def observed(self, target: str, name: str) -> tuple[Json, ...]:
         """The distinct values observed on ``target``, in a stable order; empty when unknown."""
-        values = self._values.get((target, name), {})
-        return tuple(values[key] for key in sorted(values))
+        return _ordered(self._values.get((target, name), {}))
+
+    def allocated(self, experiment: Experiment, name: str) -> tuple[Json, ...]:
+        """The distinct values that the experiment's own allocations showed (the path its traffic takes); empty when unknown."""
+        own = f"-{experiment.short_id}-"  # of an allocation's id, see engine/execute/run.py
+        found: dict[str, Json] = {}
+        for (target, allocation_id, fact), values in self._allocated.items():
+            if target == experiment.target and fact == name and own in allocation_id:
+                found.update(values)
+        return _ordered(found)
 
     def was_observed(self, target: str) -> bool:
         """Whether the target's facts were observed at all (an imported result has none)."""
@@ -61,6 +73,10 @@ def _values(name: str, target: Target, evidence: Evidence) -> Mapping[str, Json]
 
 def _how(target: Target, evidence: Evidence) -> str:
     return "" if evidence.was_observed(target.name) else " (declared)"
+
+
+def _ordered(values: Mapping[str, Json]) -> tuple[Json, ...]:
+    return tuple(values[key] for key in sorted(values))
 
 
 def _canonical(value: Json) -> str:

@@ -80,7 +80,7 @@ def is_bound(checks: Sequence[LimitCheck]) -> bool:
 def link_of(experiment: Experiment, target: Target, evidence: Evidence) -> Link:
     """The link of ``experiment`` from observed facts, else from claims, else assumed; its ``basis`` says which."""
     protocol = "udp" if _parameter(experiment, "protocol") == "udp" else "tcp"
-    mtu, mtu_source = _mtu(target, evidence)
+    mtu, mtu_source = _mtu(experiment, target, evidence)
     encapsulations, notes = _encapsulations(experiment, target, evidence)
     basis = ", ".join([protocol.upper(), f"MTU {mtu:g} {mtu_source}", *notes])
     return Link(mtu=mtu, protocol=protocol, encapsulations=encapsulations, datagram=_datagram(experiment), basis=basis)
@@ -103,28 +103,39 @@ def _efficiency(limit: Limit, link: Link) -> tuple[float, str]:
     return share, f"{100 * share:.2f} % of {limit.layer.value} rate: {link.basis}"
 
 
-def _mtu(target: Target, evidence: Evidence) -> tuple[float, str]:
-    observed = [float(v) for v in evidence.observed(target.name, "net.mtu") if isinstance(v, int | float) and v > 0]
-    if observed:
-        return min(observed), "observed"
-    declared = target.claims.get("net.mtu")
-    if isinstance(declared, int | float) and declared > 0:
-        return float(declared), "declared"
+def _mtu(experiment: Experiment, target: Target, evidence: Evidence) -> tuple[float, str]:
+    ways = (
+        (evidence.allocated(experiment, "path.mtu"), "measured along the path"),
+        (evidence.allocated(experiment, "path.link_mtu"), "observed"),
+        (evidence.observed(target.name, "net.mtu"), "observed"),
+        ((target.claims.get("net.mtu"),), "declared"),
+    )
+    for values, source in ways:
+        known = [float(v) for v in values if isinstance(v, int | float) and v > 0]
+        if known:
+            return min(known), source
     return float(DEFAULT_MTU), "assumed"
 
 
 def _encapsulations(experiment: Experiment, target: Target, evidence: Evidence) -> tuple[tuple[str, ...], list[str]]:
-    """Names of encapsulations on the path, and notes for the basis; traffic between hosts bypasses the CNI's."""
-    if experiment.path is None or experiment.path in HOST_PATHS:
-        return (), []
-    known, notes = [], []
-    for fact in ("cni.mode", "cni.encryption"):
-        value, source = _fact(fact, target, evidence)
-        if value in ENCAPSULATION:
-            known.append(value)
-            notes.append(f"{value} {source}")
-        elif value in ("ipsec", "other"):
-            notes.append(f"{value} not counted")
+    """Names of encapsulations on the path, and notes for the basis.
+
+    The interface that the traffic was seen to take tells, where it is a tunnel of the kernel's (``path.kind``). What is in a tun only the CNI says.
+    Traffic between hosts bypasses a CNI, unless it was seen to take a tunnel.
+    """
+    kinds = [str(kind) for kind in evidence.allocated(experiment, "path.kind")]
+    known = [kind for kind in kinds if kind in ENCAPSULATION]
+    notes = [f"{kind} observed" for kind in known]
+    if "tun" in kinds or (experiment.path is not None and experiment.path not in HOST_PATHS):
+        for fact in ("cni.mode", "cni.encryption"):
+            value, source = _fact(fact, target, evidence)
+            if value in ENCAPSULATION and value not in known:
+                known.append(value)
+                notes.append(f"{value} {source}")
+            elif value in ("ipsec", "other"):
+                notes.append(f"{value} not counted")
+    if "tun" in kinds and not known:
+        notes.append("through a tun whose headers are not counted")
     return tuple(known), notes
 
 

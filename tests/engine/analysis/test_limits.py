@@ -142,6 +142,37 @@ def test_encapsulation_counts_on_pod_paths_only() -> None:
     assert _link({}, {"cni.mode": "native", "cni.encryption": "ipsec"}).basis == "TCP, MTU 1500 assumed, ipsec not counted"
 
 
+def _seen_on_the_path(path: TrafficPath, claims: dict[str, Json], **facts: Json) -> Link:
+    experiment = synthetic.experiment("a", path=path)
+    others: dict[str, Json] = {"mtu": 900, "kind": "geneve"}
+    sets = [
+        FactSet(
+            target="a",
+            site="s",
+            when="allocated",
+            observed_at=0.0,
+            facts=tuple(Fact(name=f"path.{name}", value=value, source="t") for name, value in values.items()),
+            allocation_id=f"run-s001-{short_id}-a1",
+        )
+        for short_id, values in ((experiment.short_id, facts), ("another", others))
+    ]
+    return link_of(experiment, synthetic.target("a", claims=claims), Evidence(sets))
+
+
+def test_the_path_that_the_traffic_was_seen_to_take_counts() -> None:
+    link = _seen_on_the_path(TrafficPath.HOST_TO_HOST, {"net.mtu": 1500}, mtu=1450, link_mtu=1450, kind="vxlan")
+    assert (link.mtu, link.encapsulations) == (1450, ("vxlan",))
+    assert link.basis == "TCP, MTU 1450 measured along the path, vxlan observed"
+    link = _seen_on_the_path(TrafficPath.HOST_TO_HOST, {"cni.encryption": "wireguard"}, link_mtu=1420, kind="tun")
+    assert link.basis == "TCP, MTU 1420 observed, wireguard declared"
+    link = _seen_on_the_path(TrafficPath.HOST_TO_HOST, {"cni.encryption": "wireguard"}, mtu=1500, kind="device")
+    assert link.encapsulations == ()
+    link = _seen_on_the_path(TrafficPath.HOST_TO_HOST, {}, mtu=1400, kind="tun")
+    assert "not counted" in link.basis
+    link = _seen_on_the_path(TrafficPath.POD_TO_POD, {"cni.mode": "vxlan"}, mtu=1450, kind="vxlan")
+    assert link.encapsulations == ("vxlan",)
+
+
 def test_udp_and_its_datagrams_come_from_the_parameters() -> None:
     link = _link({}, parameters={"protocol": "udp", "length": "8 KiB"})
     assert (link.protocol, link.datagram) == ("udp", 8192)
