@@ -56,7 +56,7 @@ def _fact_or_fields(what: str) -> Iterator[str]:
         return
     yield f"{fact.name}: a fact, {fact.type}{f' in {fact.unit}' if fact.unit else ''}"
     yield from _paragraph(fact.description)
-    yield f"  observed by: {fact.source}"
+    yield f"  observed by: {fact.whole}"
 
 
 def _fields(path: str) -> Iterator[str]:

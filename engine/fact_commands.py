@@ -7,6 +7,9 @@ is the directory whose disk is meant. Names, types, units and descriptions: sche
 
 from __future__ import annotations
 
+from .cvm_commands import CVM_COMMANDS, CVM_PROBE
+from .metadata_commands import METADATA_COMMANDS, metadata_probe
+
 _CPU = '"$ROOT/sys/devices/system/cpu"'
 _DMI = '"$ROOT/sys/class/dmi/id"'
 _CPUINFO = '"$ROOT/proc/cpuinfo"'
@@ -85,25 +88,22 @@ _GENERIC_PRODUCT = (
     "Virtual\\ Machine|Google*|KVM*|Standard\\ PC*|VMware*|VirtualBox|OpenStack*|Alibaba*|HVM*|RHEV*|oVirt*|Bochs|*QEMU*|vServer|Droplet"
 )
 
-# Devices and sysfs entries exist in guests alone (on a host the flags sev, sev_es, sev_snp say what its CPU could offer). The kernel log counts
-# only if it still reaches back to the start: https://docs.kernel.org/arch/x86/tdx.html, https://docs.kernel.org/virt/coco/sev-guest.html
-_KERNEL_LOG = '$(if [ -z "$ROOT" ]; then dmesg; else cat "$ROOT/var/log/dmesg"; fi)'
-_CVM = (
-    'if [ -e "$ROOT/dev/sev-guest" ]; then t=sev-snp e=device;'
-    ' elif [ -e "$ROOT/dev/tdx_guest" ] || [ -e "$ROOT/dev/tdx-guest" ]; then t=tdx e=device;'
-    ' elif [ -e "$ROOT/sys/devices/system/cpu/sev/vmpl" ]; then t=sev-snp e=kernel;'
-    f" elif grep -qw tdx_guest {_CPUINFO}; then t=tdx e=kernel;"
-    f" else l={_KERNEL_LOG}; case $l in *'Memory Encryption Features active:'*SEV-SNP*) t=sev-snp e=kernel;;"
-    " *'Memory Encryption Features active:'*SEV-ES*) t=sev-es e=kernel;; *'Memory Encryption Features active:'*SEV*) t=sev e=kernel;;"
-    " *'Memory Encryption Features active: Intel TDX'*) t=tdx e=kernel;; *'Linux version '*) t=none e=none;;"
-    f" *) grep -qw hypervisor {_CPUINFO} || {{ grep -q '^flags' {_CPUINFO} && t=none e=none; }};; esac; fi;"
-)
-
 # UUIDs of device-mapper devices say who made them: CRYPT-LUKS2-..., CRYPT-PLAIN-... (cryptsetup)
 _ENCRYPTION = (
     _MOUNT_DEVICE + ' case $(cat "$b/dm/uuid" "$b"/slaves/*/dm/uuid "$b"/slaves/*/slaves/*/dm/uuid "$b"/slaves/*/slaves/*/slaves/*/dm/uuid)'
     " in *CRYPT-*) echo dm-crypt;; *) echo none;; esac"
 )
+
+_PROVIDER = (
+    f"case $(cat {_DMI}/chassis_asset_tag)/$(cat {_DMI}/sys_vendor)/$(cat {_DMI}/product_name)/$(cat {_DMI}/bios_vendor) in"
+    " 7783-7084-3265-9085-8269-3286-77/*) echo azure;; */Amazon\\ EC2/*|*/Amazon\\ EC2) echo aws;;"
+    " */Google/*|*/Google\\ Compute\\ Engine/*) echo gcp;;"
+    " OracleCloud.com/*) echo oracle;; */DigitalOcean/*) echo digitalocean;; */Hetzner/*) echo hetzner;; */Alibaba\\ Cloud/*) echo alibaba;;"
+    " */Scaleway/*) echo scaleway;; */Exoscale/*) echo exoscale;; */OpenStack*) echo openstack;; esac"
+)
+
+PROBES: dict[str, str] = {"CVM": CVM_PROBE, "METADATA": metadata_probe(_PROVIDER)}
+"""Variables that several commands read, and the command that prints the value of each: it runs once for all of them."""
 
 COMMANDS: dict[str, str] = {
     "host.name": _file("/proc/sys/kernel/hostname"),
@@ -111,16 +111,11 @@ COMMANDS: dict[str, str] = {
     "machine.id": """[ -s "$ROOT/etc/machine-id" ] && { echo benchspec; cat "$ROOT/etc/machine-id"; } | sha256sum | cut -c 1-16""",
     "machine.vendor": f"cat {_DMI}/sys_vendor",
     "machine.product": f"cat {_DMI}/product_name",
-    "machine.type": f'p=$(cat {_DMI}/product_name); case $p in {_GENERIC_PRODUCT}) ;; *) echo "$p";; esac',
+    "machine.type": f'p=$(cat {_DMI}/product_name); case $p in {_GENERIC_PRODUCT}) {METADATA_COMMANDS["type"]};; *) echo "$p";; esac',
     "machine.firmware": 'if [ -d "$ROOT/sys/firmware/efi" ]; then echo uefi; elif [ -d "$ROOT/sys/class/dmi/id" ]; then echo bios; fi',
     "machine.bios_version": f"cat {_DMI}/bios_version",
-    "cloud.provider": (
-        f"case $(cat {_DMI}/chassis_asset_tag)/$(cat {_DMI}/sys_vendor)/$(cat {_DMI}/product_name)/$(cat {_DMI}/bios_vendor) in"
-        " 7783-7084-3265-9085-8269-3286-77/*) echo azure;; */Amazon\\ EC2/*|*/Amazon\\ EC2) echo aws;;"
-        " */Google/*|*/Google\\ Compute\\ Engine/*) echo gcp;;"
-        " OracleCloud.com/*) echo oracle;; */DigitalOcean/*) echo digitalocean;; */Hetzner/*) echo hetzner;; */Alibaba\\ Cloud/*) echo alibaba;;"
-        " */Scaleway/*) echo scaleway;; */Exoscale/*) echo exoscale;; */OpenStack*) echo openstack;; esac"
-    ),
+    "cloud.provider": _PROVIDER,
+    **{f"cloud.{word}": command for word, command in METADATA_COMMANDS.items() if word != "type"},
     "cpu.model": f"awk -F': *' '/^model name/{{print $2; exit}}' {_CPUINFO}",
     "cpu.vendor": f"awk -F': *' '/^vendor_id/{{print $2; exit}}' {_CPUINFO}",
     "cpu.microcode": f"awk -F': *' '/^microcode/{{print $2; exit}}' {_CPUINFO}",
@@ -194,8 +189,7 @@ COMMANDS: dict[str, str] = {
         ' elif [ -e "$ROOT/proc/1/cgroup" ]; then echo none; fi'
     ),
     "virt.kvm_device": 'if [ -e "$ROOT/dev/kvm" ]; then echo true; elif [ -d "$ROOT/dev" ]; then echo false; fi',
-    "cvm.technology": f'{_CVM} echo "$t"',
-    "cvm.evidence": f'{_CVM} echo "$e"',
+    **CVM_COMMANDS,
     "net.interface": f'{_INTERFACE} echo "$i"',
     **{f"net.{name}": command for name, command in interface_facts(_INTERFACE).items()},
     "net.qdisc_default": _file("/proc/sys/net/core/default_qdisc"),

@@ -17,7 +17,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Required, TypedDict, cast
 
-from .fact_commands import COMMANDS
+from .fact_commands import COMMANDS, PROBES
 from .path_commands import PATH_COMMANDS
 from .results import Fact
 from .spec import Role
@@ -60,8 +60,13 @@ class FactKind:
 
     @property
     def source(self) -> str:
-        """The source command as one would type it."""
-        return self.command.replace("$ROOT", "")
+        """The source command as one would type it; probes that several facts share are left out as ``...``."""
+        return "".join(f"{variable}=...; " for variable in _read_by(self.command)) + self.command.replace("$ROOT", "")
+
+    @property
+    def whole(self) -> str:
+        """The source command with the probes that it shares with others."""
+        return ("".join(f"{variable}=$({PROBES[variable]}); " for variable in _read_by(self.command)) + self.command).replace("$ROOT", "")
 
 
 @cache
@@ -84,23 +89,30 @@ def _fact_kind(name: str, described: Described) -> FactKind:
     )
 
 
+def _read_by(command: str) -> tuple[str, ...]:
+    return tuple(variable for variable in PROBES if f"${variable}" in command)
+
+
 def script() -> str:
     """The shell script that prints every fact of a host as ``name NUL value NUL``; an empty value is unknown.
 
     Each command runs in a subshell of its own, and complaints are dropped: a missing file is nothing but an unknown fact. ``$DIR`` names the
     directory whose disk is meant, ``$ROOT`` (normally unset) another machine's files.
     """
-    return "\n".join(["exec 2>/dev/null", *_lines(COMMANDS)])
+    probes = [f"{variable}=$({{ {probe}; }} </dev/null)" for variable, probe in PROBES.items()]
+    alone = {name: command for name, command in COMMANDS.items() if not _read_by(command)}
+    shared = {name: command for name, command in COMMANDS.items() if name not in alone}
+    return "\n".join(["exec 2>/dev/null", *_lines(alone), *probes, *_lines(shared), ""])  # what may take long comes last
 
 
 def path_script(peer: str) -> str:
     """The script that prints the facts of the path from here to ``peer``, an address or a name, in the same way."""
-    return "\n".join(["exec 2>/dev/null", f"PEER={shlex.quote(peer)}", *_lines(PATH_COMMANDS)])
+    return "\n".join(["exec 2>/dev/null", f"PEER={shlex.quote(peer)}", *_lines(PATH_COMMANDS), ""])
 
 
 def _lines(commands: Mapping[str, str]) -> list[str]:
     # a command that reads its input must not read the script, which may come that way
-    return [*(f"printf '%s\\0%s\\0' {name} \"$({{ {command}; }} </dev/null)\"" for name, command in commands.items()), ""]
+    return [f"printf '%s\\0%s\\0' {name} \"$({{ {command}; }} </dev/null)\"" for name, command in commands.items()]
 
 
 def parse(output: bytes) -> tuple[Fact, ...]:
