@@ -15,9 +15,10 @@ from .become import Elevation
 from .channel import Broken, Exchange, Silence, open_exchange
 from .failures import BecomeRefused, ConnectionBroke, HostFailure, HostSilent, ScriptKilled, ScriptTimeout, SessionsRefused, WrongShell
 from .framing import COMMAND, Sifter, frame, legible
+from .host_keys import Verified
 
-Dial = Callable[[], paramiko.Transport]
-"""Opens an authenticated transport to a host whose key was verified. Raises HostFailure."""
+Dial = Callable[[], tuple[paramiko.Transport, Verified]]
+"""Opens an authenticated transport to a host, with the key it was known by. Raises HostFailure."""
 
 RUNS, STREAMS = 5, 4
 """Channels that scripts and streams may hold at once on one transport. sshd allows ten sessions (MaxSessions) unless told otherwise."""
@@ -51,26 +52,21 @@ class Line:
         self._lock = threading.Lock()
         self._beat_lock = threading.Lock()
         self._transport: paramiko.Transport | None = None
+        self.verified: Verified | None = None
         self._heard_at = 0.0
         self.runs = threading.BoundedSemaphore(RUNS)
         self.streams = threading.BoundedSemaphore(STREAMS)
 
-    def connect(self) -> None:
-        """Make the first connection, without trying again: what is wrong is said at once. Raises HostFailure."""
-        with self._lock:
-            if self._transport is None or not self._transport.is_active():
-                self._transport = self._dial()
-                self._heard_at = time.monotonic()
-
     def transport(self) -> paramiko.Transport:
-        """A transport that is alive as far as is known; tries to connect again for RECONNECT_S. Raises HostFailure."""
+        """A transport that is alive as far as is known; one that broke is made again, for RECONNECT_S at most. Raises HostFailure."""
         with self._lock:
             if self._transport is None or not self._transport.is_active():
-                self._transport = self._redial()
+                first = self.verified is None  # then what is wrong is said at once
+                self._transport, self.verified = self._dial() if first else self._redial()
                 self._heard_at = time.monotonic()
             return self._transport
 
-    def _redial(self) -> paramiko.Transport:
+    def _redial(self) -> tuple[paramiko.Transport, Verified]:
         pause, give_up = _FIRST_PAUSE_S, time.monotonic() + RECONNECT_S
         while True:
             try:
@@ -154,6 +150,10 @@ class Stream:
                 return out
         return None
 
+    def write(self, data: bytes) -> None:
+        """Hand more to the program's standard input; what becomes of it shows in :meth:`read`."""
+        self._exchange.send(data, last=False)
+
     @property
     def started(self) -> bool:
         """Whether the script has begun, as far as was read."""
@@ -187,7 +187,16 @@ class Connection:
 
     def connect(self) -> None:
         """Connect now, so that what is wrong is said before anything is done. Raises HostFailure."""
-        self._lines[0].connect()
+        self._lines[0].transport()
+
+    def transport(self) -> paramiko.Transport:
+        """The transport, for connections that go through this host. Raises HostFailure."""
+        return self._lines[0].transport()
+
+    @property
+    def verified(self) -> Verified | None:
+        """The host's key and who vouches for it, once connected."""
+        return self._lines[0].verified
 
     def run(
         self,

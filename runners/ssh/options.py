@@ -33,13 +33,14 @@ class Become:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostOptions:
-    """One host as the spec has it. Paths are as written; what is None is left to ssh_config."""
+    """One host as the spec has it. Paths are as written; what is None is left to ssh_config. ``passphrase`` is a secret reference."""
 
     name: str
     host: str
     port: int | None = None
     user: str | None = None
     identity_file: str | None = None
+    passphrase: str | None = None
     host_key: str | None = None
     jump: str | None = None
     address: str | None = None
@@ -85,6 +86,7 @@ def _host(name: str, found: Mapping[str, Json]) -> HostOptions:
         port=int(str(port)) if port is not None else None,
         user=_text(found, "user"),
         identity_file=_text(found, "identity_file"),
+        passphrase=_text(found, "passphrase"),
         host_key=_text(found, "host_key"),
         jump=_text(found, "jump"),
         address=_text(found, "address"),

@@ -1,0 +1,143 @@
+"""Whether a host is who it should be: by the fingerprint in the spec, by known_hosts, or by what this run accepted before."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...engine.errors import StorageError
+from . import known_hosts
+from .config import Route
+from .failures import ConfigRefused, HostKeyChanged, HostKeyUnknown
+from .known_hosts import Entry, HostKey
+
+ALGORITHMS = {
+    "ssh-ed25519": ("ssh-ed25519",),
+    "ecdsa-sha2-nistp256": ("ecdsa-sha2-nistp256",),
+    "ecdsa-sha2-nistp384": ("ecdsa-sha2-nistp384",),
+    "ecdsa-sha2-nistp521": ("ecdsa-sha2-nistp521",),
+    "ssh-rsa": ("rsa-sha2-512", "rsa-sha2-256"),
+}
+"""Key types by what known_hosts calls them, best first, and the signature algorithms of each."""
+
+ACCEPTED = "--accept-new-host-keys"
+PINNED = "the spec's host_key"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """A host's key, and who vouches for it: a line of known_hosts, the spec, or nobody but --accept-new-host-keys."""
+
+    key: HostKey
+    source: str
+
+    @property
+    def accepted(self) -> bool:
+        """Whether it was taken on faith when first seen."""
+        return self.source == ACCEPTED
+
+
+class Trust:
+    """What is known of host keys during a run. Keys accepted on faith are kept in the file ``kept``, and bind from then on."""
+
+    def __init__(self, *, accept_new: bool = False, kept: Path | None = None) -> None:
+        self._accept_new = accept_new
+        self._kept = kept
+        self._lock = threading.Lock()
+        self._files: dict[tuple[Path, ...], tuple[Entry, ...]] = {}
+        self._accepted: dict[str, HostKey] = {}
+        self.forget()
+
+    def forget(self) -> None:
+        """Read every file again when it is next needed."""
+        with self._lock:
+            self._files.clear()
+            if self._kept is not None:
+                self._accepted = {entry.names: entry.key for entry in known_hosts.read([self._kept])}
+
+    def algorithms(self, route: Route) -> tuple[str, ...]:
+        """The key types to ask the host for, those that are known of it first: it shows only one of its keys."""
+        known = [key.algorithm for key, _ in self._known(route)]
+        ordered = sorted(ALGORITHMS, key=lambda algorithm: algorithm not in known)
+        return tuple(name for algorithm in ordered for name in ALGORITHMS[algorithm])
+
+    def verify(self, route: Route, key: HostKey) -> Verified:
+        """Check the key that the host showed.
+
+        Raises:
+            HostKeyChanged: another key is known, or this one is revoked.
+            HostKeyUnknown: none is known, and new ones are not accepted.
+            StorageError: an accepted key cannot be kept.
+        """
+        if any(e.revoked and e.key.blob == key.blob and e.is_about(route.key_name) for e in self._entries(route)):
+            raise HostKeyChanged(f"it shows a key that is revoked: {_show(key)}", host=route.name, remedy="find out why; it is not to be trusted")
+        if route.host_key is not None:
+            if key.fingerprint != route.host_key.rstrip("="):
+                raise _changed(route, key, [(route.host_key, PINNED)])
+            return Verified(key=key, source=PINNED)
+        known = self._known(route)
+        for one, source in known:
+            if one.blob == key.blob:
+                return Verified(key=key, source=source)
+        if known:
+            raise _changed(route, key, [(_show(one), source) for one, source in known])
+        return self._accept(route, key)
+
+    def _accept(self, route: Route, key: HostKey) -> Verified:
+        if not self._accept_new:
+            files = ", ".join(map(str, route.known_hosts)) or "no file"
+            raise HostKeyUnknown(
+                f"it shows the key {_show(key)}, which nobody has vouched for ({files} has none for {route.key_name})",
+                host=route.name,
+                remedy="compare it with `ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub` on the host itself; then pin it "
+                f"in the spec (`host_key:`), add it to known_hosts, or run again with {ACCEPTED}",
+            )
+        with self._lock:
+            first = self._accepted.setdefault(route.key_name, key)
+            if first.blob != key.blob:
+                raise _changed(route, key, [(_show(first), ACCEPTED)])
+            if self._kept is not None:
+                _append(self._kept, key.line(route.key_name))
+        return Verified(key=key, source=ACCEPTED)
+
+    def _known(self, route: Route) -> Sequence[tuple[HostKey, str]]:
+        """The keys that are vouched for, with who does; what this run accepted stands alone."""
+        with self._lock:
+            accepted = self._accepted.get(route.key_name)
+        if accepted is not None:
+            return [(accepted, ACCEPTED)]
+        return [(e.key, e.source) for e in self._entries(route) if not e.revoked and e.is_about(route.key_name)]
+
+    def _entries(self, route: Route) -> tuple[Entry, ...]:
+        with self._lock:
+            if route.known_hosts not in self._files:
+                try:
+                    self._files[route.known_hosts] = known_hosts.read(route.known_hosts)
+                except OSError as error:
+                    raise ConfigRefused(
+                        f"its known host keys cannot be read: {error}", host=route.name, remedy="make the file readable, or name another"
+                    ) from error
+            return self._files[route.known_hosts]
+
+
+def _changed(route: Route, key: HostKey, known: Sequence[tuple[str, str]]) -> HostKeyChanged:
+    expected = " or ".join(f"{what} ({source})" for what, source in known)
+    return HostKeyChanged(
+        f"it shows the key {_show(key)}, expected {expected}: it is another machine, somebody is in between, or it was set up anew",
+        host=route.name,
+        remedy=f"ask who runs the host; if the new key is right, correct it where the old one stands (ssh-keygen -R '{route.key_name}')",
+    )
+
+
+def _show(key: HostKey) -> str:
+    return f"{key.algorithm} {key.fingerprint}"
+
+
+def _append(path: Path, line: str) -> None:
+    try:
+        with path.open("a", encoding="utf-8") as stream:
+            stream.write(line)
+    except OSError as error:
+        raise StorageError(f"an accepted host key cannot be kept: {error.strerror}", where=str(path), remedy="free some space") from error
