@@ -17,6 +17,7 @@ VERBS: dict[str, str] = {
     "plan": "Show experiments, order, time, price and what the plan cannot show. Runs nothing.",
     "diff": "Show what a change of a spec means, and which results become incomparable.",
     "doctor": "Check tools, versions, disk and rights, and say what is missing.",
+    "up": "Bring up the targets of a spec and leave them standing, for any number of runs.",
     "run": "Measure what a spec says and write the page.",
     "resume": "Go on with a run that was cut short.",
     "report": "Render a run's page, figures, JSON or CSV again, from its directory alone.",
@@ -24,7 +25,8 @@ VERBS: dict[str, str] = {
     "check-docs": "Check that generated regions of pages are neither edited nor stale.",
     "parse": "Read the raw output of a tool and print its measurements.",
     "migrate": "Rewrite a spec for the current version of the language.",
-    "clean": "Remove whatever a run left on its sites.",
+    "down": "Take down what `up` or `run --keep` left standing.",
+    "clean": "Remove whatever a run, or all runs, left on their sites.",
     "completion": "Print the completion script for a shell.",
 }
 """Verb to its line in ``--help``; each verb's module repeats it as its own short help (a test compares them)."""

@@ -10,6 +10,7 @@ from .terminal import echo
 
 if TYPE_CHECKING:
     from ..engine.analysis.model import Analysis
+    from ..engine.execute.lifecycle import Adopted
     from ..engine.execute.run import Catalogue, Options
     from ..engine.plan import Plan
     from ..engine.ports import Problem
@@ -38,16 +39,19 @@ def refuse_problems(problems: Sequence[Problem]) -> None:
     raise Unsupported(f"{len(problems)} problem{'s' if len(problems) > 1 else ''} found; nothing was created", remedy="see above")
 
 
-def carry_out(directory: RunDirectory, spec: Spec, plan: Plan, options: Options, *, json_lines: bool, quiet: bool) -> None:
-    """Run, then write the page from what is durable, whatever the run's end was; the run's error is raised after that."""
+def carry_out(
+    directory: RunDirectory, spec: Spec, plan: Plan, options: Options, *, json_lines: bool, quiet: bool, adopted: Adopted | None = None
+) -> None:
+    """Run, with targets that stand already, then write the page from what is durable, whatever the run's end was; the run's error is raised after that."""
     from ..engine.errors import BenchspecError, Locked
+    from ..engine.execute.lifecycle import NOTHING
     from ..engine.execute.run import Run
     from .progress import choose_observer
 
     error: BenchspecError | None = None
     with choose_observer(json_lines=json_lines, quiet=quiet) as observer:
         try:
-            Run(directory, spec, plan, catalogue(), observer, options).execute()
+            Run(directory, spec, plan, catalogue(), observer, options, adopted or NOTHING).execute()
         except Locked:  # the page is for whoever holds the run to write, and not while it measures
             raise
         except BenchspecError as caught:

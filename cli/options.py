@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +17,18 @@ if TYPE_CHECKING:
     from ..engine.spec import LoadedSpec
 
 F = TypeVar("F", bound=Callable[..., object])
+
+RUNS = Path("runs")
+"""Where run directories are made and looked for."""
+
+
+class Keep(StrEnum):
+    """Whether a run leaves its targets standing."""
+
+    ALWAYS = "always"
+    FAILED = "failed"
+    NEVER = "never"
+
 
 SPEC_FILE = click.Path(path_type=Path, dir_okay=False)
 DIRECTORY = click.Path(path_type=Path, file_okay=False)
@@ -35,6 +48,15 @@ def plan_options(function: F) -> F:
     function = click.option("--seed", type=click.IntRange(min=0), help="Order the blocks by this seed instead of method.seed.")(function)
     text = "Only experiments that match: target=aks, workload=storage, an axis (protocol=udp), an id, or a cell name with * and ?. Repeatable."
     return click.option("--only", multiple=True, metavar="SELECTOR", help=text)(function)
+
+
+def keep_option(function: F) -> F:
+    """``--keep``."""
+    text = (
+        "Leave the targets standing after the run: always, only if it failed (for a look at them), or never. What is kept is used by the next run, and "
+        "taken down by `benchspec down`. What comes with every session (per: session) is always destroyed."
+    )
+    return click.option("--keep", type=click.Choice(list(Keep)), default=Keep.NEVER.value, show_default=True, help=text)(function)
 
 
 def load_and_plan(path: Path, overrides: tuple[str, ...], seed: int | None, only: tuple[str, ...], max_experiments: int) -> tuple[LoadedSpec, Plan]:

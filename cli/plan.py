@@ -45,7 +45,7 @@ def command(
 
 
 def _print(loaded: LoadedSpec, plan: Plan) -> None:
-    from .run import own_steps
+    from .run import own_steps, read_scripts, script_source
     from .tables import print_table
 
     echo(f"{loaded.spec.title}: {len(plan.experiments)} experiments, {len(plan.order)} allocations, seed {plan.seed}")
@@ -62,7 +62,7 @@ def _print(loaded: LoadedSpec, plan: Plan) -> None:
         echo(f"  session {session}: {'  '.join(order)}")
     if len(sessions) > 3:
         echo(f"  ... and {len(sessions) - 3} more sessions, each in its own random order (--json lists them all)")
-    steps = list(own_steps(loaded.spec, plan, loaded.path.parent))
+    steps = list(own_steps(loaded.spec, plan, script_source(loaded.path.parent, read_scripts(loaded))))
     if steps:
         echo("\nSteps, in the order of each target")
     for step in steps:

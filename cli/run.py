@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 import click
 
 from .app import VERBS
-from .options import DIRECTORY, SPEC_FILE, load_and_plan, overrides_option, plan_options
+from .options import DIRECTORY, RUNS, SPEC_FILE, Keep, keep_option, load_and_plan, overrides_option, plan_options
 from .terminal import echo
 
 if TYPE_CHECKING:
+    from ..engine.execute.step_texts import Scripts
     from ..engine.plan import Plan
     from ..engine.rundir import RunDirectory
     from ..engine.spec import Json, LoadedSpec, Spec
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 @click.option("--yes", "-y", is_flag=True, help="Run the spec's own commands without asking.")
 @click.option("--allow-drift", is_flag=True, help="Measure even where the spec's claims are contradicted; the page says so.")
 @click.option("--install-tools", is_flag=True, help="Install missing tools with the host's package manager, after saying which.")
+@keep_option
+@click.option("--up", type=DIRECTORY, help="Use what `benchspec up --out` left standing in this directory.  [default: looked for in runs/]")
 @click.option("--json-lines", is_flag=True, help="Print events as JSON lines on stdout.")
 @click.option("--quiet", "-q", is_flag=True, help="Print the page's path only.")
 def command(
@@ -42,26 +45,39 @@ def command(
     yes: bool,
     allow_drift: bool,
     install_tools: bool,
+    keep: str,
+    up: Path | None,
     json_lines: bool,
     quiet: bool,
 ) -> None:
     """Measure what SPEC says, keep every raw byte, and write a page with figures and verdicts.
 
-    Whatever the spec itself would execute (command workloads, lifecycle steps) is shown first. A run that is cut short goes on with
-    `benchspec resume`. The last line printed is the path of the page.
+    Whatever the spec itself would execute (command workloads, lifecycle steps) is shown first: what, on which host, from which file with which
+    sha256. A run that is cut short goes on with `benchspec resume`. The last line printed is the path of the page.
+
+    Targets that `benchspec up` left standing are used as they are, and left standing. Others are brought up and, whatever happens, destroyed,
+    unless --keep says otherwise.
     """
     from ..engine.execute.run import Options, find_problems
     from .execution import carry_out, catalogue, refuse_problems
+    from .standing import choose_upkeep, upkeep
 
     loaded, plan = load_and_plan(spec, overrides, seed, only, max_experiments)
     refuse_problems(find_problems(plan, loaded.spec, catalogue()))
-    confirm([*own_commands(plan), *own_steps(loaded.spec, plan, loaded.path.parent)], yes=yes)
-    directory = create_directory(loaded, plan, out)
-    carry_out(directory, loaded.spec, plan, Options(allow_drift=allow_drift, install_tools=install_tools), json_lines=json_lines, quiet=quiet)
+    scripts = read_scripts(loaded)
+    standing = choose_upkeep(loaded.spec.name, up)
+    lines = own_steps(loaded.spec, plan, script_source(loaded.path.parent, scripts), standing)
+    confirm([*own_commands(plan), *lines], yes=yes)
+    options = Options(allow_drift=allow_drift, install_tools=install_tools)
+    with upkeep(loaded, plan, scripts, standing, Keep(keep), json_lines=json_lines, quiet=quiet) as adopted:
+        directory = create_directory(loaded, plan, out, scripts=scripts)
+        carry_out(directory, loaded.spec, plan, options, json_lines=json_lines, quiet=quiet, adopted=adopted)
 
 
-def create_directory(loaded: LoadedSpec, plan: Plan, out: Path | None) -> RunDirectory:
-    """Make the run directory with its fixed files."""
+def create_directory(
+    loaded: LoadedSpec, plan: Plan, out: Path | None, *, scripts: Mapping[str, bytes] | None = None, purpose: str | None = None
+) -> RunDirectory:
+    """Make the run directory with its fixed files; ``purpose`` tells one of `up` from a run, ``scripts`` were read already."""
     import hashlib
 
     from .. import __version__
@@ -71,7 +87,8 @@ def create_directory(loaded: LoadedSpec, plan: Plan, out: Path | None) -> RunDir
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     resolved, planned = encode(loaded.document), encode(plan)
     manifest = {
-        "run_id": f"{loaded.spec.name[:30]}-{stamp}-{secrets.token_hex(3)}",
+        "run_id": f"{loaded.spec.name[:30].rstrip('-')}-{stamp}-{secrets.token_hex(3)}",
+        **({"purpose": purpose} if purpose else {}),
         "benchspec": __version__,
         "created_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "name": loaded.spec.name,
@@ -82,9 +99,10 @@ def create_directory(loaded: LoadedSpec, plan: Plan, out: Path | None) -> RunDir
         "seed": plan.seed,
         "python": sys.version.split()[0],
     }
-    path = out or Path("runs") / f"{loaded.spec.name}-{stamp}"
-    template, scripts = read_template(loaded), read_scripts(loaded)
-    return RunDirectory.create(path, manifest=manifest, spec=loaded.source, resolved=resolved, plan=planned, template=template, scripts=scripts)
+    path = out or RUNS / "-".join([loaded.spec.name, *([purpose] if purpose else []), stamp])
+    copied = read_scripts(loaded) if scripts is None else scripts
+    template = read_template(loaded)
+    return RunDirectory.create(path, manifest=manifest, spec=loaded.source, resolved=resolved, plan=planned, template=template, scripts=copied)
 
 
 def read_template(loaded: LoadedSpec) -> bytes | None:
@@ -124,23 +142,42 @@ def _command_lines(parameters: Mapping[str, Json]) -> Iterator[str]:
         yield f"{shlex.join([argv[0], *version[1:]])}  (for its version)"
 
 
-def own_steps(spec: Spec, plan: Plan, scripts: Path) -> Iterator[str]:
-    """Every lifecycle step of the plan's targets, for reading; script files are those below ``scripts``."""
-    from ..engine.execute.step_places import all_steps, describe_step
+def own_steps(spec: Spec, plan: Plan, scripts: Scripts, standing: RunDirectory | None = None) -> Iterator[str]:
+    """Every lifecycle step of the plan's targets that would be carried out, for reading; none of what is ``standing`` already."""
+    from ..engine.execute.step_order import all_steps
+    from ..engine.execute.step_texts import describe_step
+    from .execution import catalogue
+    from .standing import standing_targets
 
+    already = standing_targets(standing) if standing is not None else ()
     for target in dict.fromkeys(experiment.target for experiment in plan.experiments):
+        if target in already:
+            yield f"{target}: nothing for the run as a whole, it stands ({standing.path if standing else ''})"
         for own in all_steps(spec.target(target)):
-            yield describe_step(own, str(scripts.resolve()))
+            if target not in already or own.per == "session":
+                yield describe_step(own, spec, catalogue().runner, scripts)
+
+
+def script_source(folder: Path, scripts: Mapping[str, bytes]) -> Scripts:
+    """Where the script files of a spec in ``folder`` are, and what is in them."""
+    return lambda name: (str((folder / name).resolve()), scripts[name])
+
+
+def copied_scripts(directory: RunDirectory) -> Scripts:
+    """The script files that a run directory keeps."""
+    from ..engine.rundir import SCRIPTS
+
+    return lambda name: (str((directory.path / SCRIPTS / name).resolve()), directory.script(name))
 
 
 def read_scripts(loaded: LoadedSpec) -> dict[str, bytes]:
     """The script files of all lifecycle steps by their path beside the spec. Raises SpecError when one cannot be read."""
     from ..engine.errors import SpecError
-    from ..engine.execute.step_places import all_steps
+    from ..engine.execute.step_order import all_steps, script_name
 
     steps = [own.step for target in loaded.spec.targets for own in all_steps(target)]
     scripts = {}
-    for name in dict.fromkeys(str(step.arguments["file"]) for step in steps if step.action == "script"):
+    for name in dict.fromkeys(script_name(step) for step in steps if step.action == "script"):
         path = loaded.path.parent / name
         try:
             scripts[name] = path.read_bytes()

@@ -35,13 +35,17 @@ def _step(found: Mapping[str, Json]) -> Step:
         action=action,
         arguments=_arguments(action, found[action]),
         site=text(found.get("site")) or None,
-        on=text(found.get("on")) or None,
+        on=_on(found.get("on")),
         capture=mapping(found.get("capture")),
         retries=whole(found.get("retries")) or default.retries,
         retry_delay_s=default.retry_delay_s if delay is None else delay,
         timeout_s=default.timeout_s if timeout is None else timeout,
         env={name: text(value) for name, value in mapping(found.get("env")).items()},
     )
+
+
+def _on(value: Json) -> str | tuple[str, ...] | None:
+    return tuple(map(text, items(value))) if isinstance(value, list | tuple) else text(value) or None
 
 
 def _arguments(action: str, value: Json) -> Mapping[str, Json]:

@@ -158,7 +158,8 @@ CODES: Mapping[str, FindingCode] = {
     ),
     "F602": _code(
         "left over after the clean-up",
-        "When the run ended something of it was still on a site. It has been removed. Nothing measured is affected; please report what it was.",
+        "When the run ended something of it was still on a site. It has been removed, or the finding says why it could not be: then "
+        "`benchspec clean` tries again. Nothing measured is affected; please report what it was.",
     ),
     "F603": _code(
         "a target was not destroyed as its spec says",

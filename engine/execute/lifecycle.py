@@ -9,32 +9,46 @@ import contextlib
 import dataclasses
 from collections.abc import Callable, Collection, Iterator, Mapping
 
-from ..errors import BenchspecError, Interrupted, RunFailed, StorageError, TransportLost
+from ..errors import BenchspecError, Interrupted, RunFailed, StorageError
 from ..journal import Journal, Record
-from ..ports import Runner, Session
 from ..results import Finding, FindingLevel
 from ..rundir import RunDirectory
 from ..spec import Experiment, Json, Spec
 from .captures import fill_value
 from .events import Event, Observer
 from .interrupts import Interrupts
-from .standing import BEGUN, DESTROYED, FAILED, READY, WHOLE_RUN, Bringing, Standing, Standings
-from .step_places import RUN, SESSION, OwnStep, all_steps, falling, rising, step_sites
-from .steps import StepBench
+from .standing import ADOPTED, BEGUN, DESTROYED, FAILED, READY, WHOLE_RUN, Bringing, Standing, Standings
+from .step_order import RUN, SESSION, OwnStep, all_steps, falling, rising, steps_per
+from .step_places import Runners, is_plural
+from .steps import Door, StepBench
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Adopted:
+    """What `benchspec up` left standing for a run to use: by target, with the run directory that keeps it (as a path) and its run id."""
+
+    directory: str
+    run_id: str
+    standings: Mapping[str, Standing]
+
+
+NOTHING = Adopted(directory="", run_id="", standings={})
 
 
 class Stage:
-    """The targets of one run: which are up, and what brings them up and down. ``problems``: what could not be destroyed."""
+    """The targets of one run: which are up, and what brings them up and down. ``problems``: what could not be destroyed, of ``troubled`` targets."""
 
     def __init__(
         self,
         directory: RunDirectory,
         spec: Spec,
-        sessions: Mapping[str, Session],
+        runners: Runners,
+        door: Door,
         journal: Journal,
         interrupts: Interrupts,
         observer: Observer,
         on_up: Callable[[str], None] = lambda target: None,
+        adopted: Adopted = NOTHING,
     ) -> None:
         self._run_id = directory.run_id
         self._spec = spec
@@ -42,33 +56,43 @@ class Stage:
         self._observer = observer
         self._on_up = on_up
         self._standings = Standings(journal.records)
-        self._bench = StepBench(directory, spec, sessions, journal, interrupts, observer, self._standings)
+        self._bench = StepBench(directory, spec, runners, door, journal, interrupts, observer, self._standings)
         self._earlier = list(self._standings.up)
+        self._adopted = adopted
         self._failed: dict[tuple[str, int], RunFailed] = {}
         self._seen: set[str] = set()
         self.problems: list[str] = []
+        self.troubled: set[str] = set()
 
     def enter(self, experiment: Experiment, session: int) -> Experiment:
         """Bring the experiment's target up, if it is not, and return the experiment with captured outputs in its parameters.
 
         Raises:
             RunFailed: a step failed now, or did earlier in this session or (once for the run) in this run. What there was is destroyed.
-            Interrupted, TransportLost, StorageError: the run cannot go on.
+            Interrupted, StorageError: the run cannot go on.
         """
         target = experiment.target
         for key, per in (((target, WHOLE_RUN), RUN), ((target, session), SESSION)):
             if key in self._failed:
                 raise self._failed[key]
-            if not self._is_up(key) and any(True for _ in self._steps(target, per)):
-                self._bring_up(key, per)
+            if per == RUN and target in self._adopted.standings:
+                self._adopt(target)
+            elif not self._is_up(key) and steps_per(self._spec.target(target), per):
+                self.bring_up(target, session=key[1])
         if target not in self._seen and self.changes(target):
             self._on_up(target)
         self._seen.add(target)
         return self.filled(experiment, session)
 
-    def _steps(self, target: str, per: str) -> Iterator[OwnStep]:
-        yield from rising(self._spec.target(target), per)
-        yield from falling(self._spec.target(target), per)
+    def _adopt(self, target: str) -> None:
+        """Use what stands already; it is neither brought up nor destroyed by this run."""
+        standing = self._adopted.standings[target]
+        if target in self._seen or self._standings.last.get(standing.key) is standing:
+            return
+        self._standings.adopt(standing)
+        told = {"target": target, "run_id": self._adopted.run_id, "directory": self._adopted.directory, "attempt": standing.bringing.attempt}
+        self._journal.append(ADOPTED, told)
+        self._observer.notify(Event(kind=ADOPTED, message=f"use     {target} as it stands ({self._adopted.directory})", data=dict(told)))
 
     def changes(self, target: str) -> bool:
         """Whether the target is not what it is measured as before its steps were carried out."""
@@ -76,30 +100,37 @@ class Stage:
 
     def stays_up(self, target: str) -> bool:
         """Whether the target is up for the whole run, and none of it comes and goes with the sessions."""
-        return not any(True for _ in self._steps(target, SESSION))
+        return not steps_per(self._spec.target(target), SESSION)
 
     def _is_up(self, key: tuple[str, int]) -> bool:
         return any(standing.key == key and standing not in self._earlier for standing in self._standings.up)
 
-    def _bring_up(self, key: tuple[str, int], per: str) -> None:
-        target, session = key
+    def bring_up(self, target: str, *, session: int = WHOLE_RUN, keep_failed: bool = False) -> None:
+        """Carry out what brings the target up, for the run or for one session.
+
+        Raises:
+            RunFailed: a step failed. What there was is destroyed, unless ``keep_failed``.
+            Interrupted, StorageError: the run cannot go on.
+        """
         attempt = self._standings.next_attempt(target, session)
         bringing = Bringing(target=target, session=session, attempt=attempt, allocation_id=f"{self._run_id}-{target}-s{session:03d}-up{attempt}")
         self._journal.append(BEGUN, bringing)
         standing = self._standings.add(bringing)
         told = {"target": target, "session": session, "attempt": attempt}
         try:
-            for own in rising(self._spec.target(target), per):
+            for own in rising(self._spec.target(target), RUN if session == WHOLE_RUN else SESSION):
                 self._bench.perform(standing, own)
-        except (TransportLost, StorageError):
+        except StorageError:
             raise
         except RunFailed as error:
             self._journal.append(FAILED, {**told, "reason": error.message})
             remedy = error.remedy or "see raw-steps/ in the run directory"
-            self._failed[key] = RunFailed(f"not measured: {error.message}", where=f"target {target}", remedy=remedy)
-            self._take_down(standing)
-            raise self._failed[key] from error
+            self._failed[standing.key] = RunFailed(f"not measured: {error.message}", where=f"target {target}", remedy=remedy)
+            if not keep_failed:
+                self._take_down(standing)
+            raise self._failed[standing.key] from error
         self._journal.append(READY, told)
+        standing.ready = True
 
     def filled(self, experiment: Experiment, session: int) -> Experiment:
         """``experiment`` with the outputs of its target's steps in its parameters. Raises RunFailed for an output that is not known."""
@@ -125,25 +156,33 @@ class Stage:
         for standing in [s for s in self._standings.up if s.key == (target, session)]:
             self._take_down(standing)
 
-    def recover(self) -> None:
-        """Destroy what an earlier controller brought up, also half; a step it did not see the end of is waited for first."""
+    def recover(self, *, half_only: bool = False) -> None:
+        """Destroy what an earlier controller brought up, also half; a step it did not see the end of is waited for first.
+
+        ``half_only``: leave what it brought up wholly, which stands from now on.
+        """
         for standing in reversed(self._earlier):
-            self._reconcile(standing)
-            self._take_down(standing)
+            if not (half_only and standing.ready):
+                self._bench.reconcile(standing)
+                self._take_down(standing)
         self._earlier = []
 
-    def _reconcile(self, standing: Standing) -> None:
-        if standing.open is not None:
-            name = standing.open[0].step
-            own = next(own for own in all_steps(self._spec.target(standing.bringing.target)) if own.step.name == name)
-            self._bench.reconcile(standing, own)
+    def stands(self, target: str) -> bool:
+        """Whether the target is up for the whole run."""
+        return self._is_up((target, WHOLE_RUN))
+
+    def take_down(self, targets: Collection[str]) -> None:
+        """Destroy these targets, the last first. Raises StorageError."""
+        for standing in reversed(self._standings.up):
+            if standing.bringing.target in targets:
+                self._take_down(standing)
 
     def destroy_all(self) -> None:
         """Destroy whatever is up, the last first. Raises StorageError, and nothing else: what failed is a finding."""
         for standing in reversed(self._standings.up):
             if self._bench.reaches(standing):  # else the connection failed: `resume` and `clean` find it in the journal
                 with contextlib.suppress(Interrupted):
-                    self._reconcile(standing)
+                    self._bench.reconcile(standing)
                 self._take_down(standing)
 
     def abandon(self) -> None:
@@ -155,7 +194,7 @@ class Stage:
         """Carry out every destroy step, whether or not others fail and however far the target came up."""
         target, session = standing.key
         per = RUN if session == WHOLE_RUN else SESSION
-        wanted = [own for own in falling(self._spec.target(target), per) if own.step.name not in standing.removed]
+        wanted = falling(self._spec.target(target), per)
         problems = [problem for own in wanted if (problem := self._destroy(standing, own)) is not None]
         try:
             self._bench.release(standing)
@@ -180,6 +219,7 @@ class Stage:
 
     def _tell(self, target: str, problem: str) -> None:
         self.problems.append(f"target {target}: {problem}")
+        self.troubled.add(target)
         message = f"target {target}: {problem}; something of it may still be there (`benchspec clean` tries again)"
         finding = Finding(code="F603", level=FindingLevel.WARNING, message=message, target=target)
         self._journal.append("finding", finding)
@@ -192,30 +232,6 @@ def standing_steps(spec: Spec, records: Collection[Record]) -> tuple[OwnStep, ..
     steps: list[OwnStep] = []
     for standing in reversed(Standings(records).up):
         target, session = standing.key
-        own = falling(spec.target(target), RUN if session == WHOLE_RUN else SESSION)
-        steps += [step for step in own if step.step.name not in standing.removed]
+        done = {step for step, _, _ in standing.removed}
+        steps += [own for own in falling(spec.target(target), RUN if session == WHOLE_RUN else SESSION) if is_plural(own.step) or own.step.name not in done]
     return tuple(steps)
-
-
-def destroy_standing(directory: RunDirectory, spec: Spec, runner: Callable[[str], Runner], journal: Journal, observer: Observer) -> tuple[str, ...]:
-    """Carry out those destroy steps; return what failed.
-
-    Raises:
-        Interrupted: a signal came while a step of a controller before was waited for.
-        TransportLost, StorageError: it could not be done; the journal still says what is up.
-    """
-    targets = [spec.target(standing.bringing.target) for standing in Standings(journal.records).up]
-    names = step_sites(targets)
-    sites = {site.name: site for target in targets for site in target.sites.values() if site.name in names}
-    sessions: dict[str, Session] = {}
-    with Interrupts() as interrupts:
-        stage = Stage(directory, spec, sessions, journal, interrupts, observer)
-        try:
-            for site in sites.values():
-                sessions[site.name] = runner(site.runner).connect(site, directory.run_id)
-            stage.recover()
-        finally:
-            for session in sessions.values():
-                with contextlib.suppress(TransportLost):
-                    session.close()
-    return tuple(stage.problems)

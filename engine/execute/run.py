@@ -16,16 +16,18 @@ from ..readback import check_manifest
 from ..results import FactSet, Finding, FindingLevel, Trial, TrialKind, TrialStatus
 from ..rundir import RunDirectory
 from ..secrets import resolve_all
-from ..spec import Experiment, Order, Spec
+from ..spec import Experiment, Json, Order, Spec
 from .events import Event, Observer
 from .history import EXTENDED, History
 from .interrupts import Interrupts
-from .lifecycle import Stage
+from .leftovers import sweep, tell, used_sites
+from .lifecycle import NOTHING, Adopted, Stage
 from .observe import Observatory
 from .places import Place
 from .precision import sessions_wanted
 from .slots import Round, Slot, number_slots
-from .step_places import find_step_problems, step_sites
+from .step_places import StepPlace
+from .step_problems import find_step_problems
 from .trial import LOST, TrialBench
 
 RUN_STARTED, RUN_RESUMED, RUN_FINISHED, RUN_STOPPED = "run.started", "run.resumed", "run.finished", "run.stopped"
@@ -65,28 +67,21 @@ def find_problems(plan: Plan, spec: Spec, catalogue: Catalogue) -> tuple[Problem
     return tuple(problems)
 
 
-def remove_leftovers(spec: Spec, catalogue: Catalogue, run_id: str, *, only: frozenset[str] | None = None) -> tuple[str, ...]:
-    """Remove everything a run left on the sites of ``spec`` (or those named in ``only``); return what it was.
-
-    Raises:
-        RunFailed: something cannot be removed.
-    """
-    removed: dict[str, None] = {}
-    for site in {s.name: s for target in spec.targets for s in target.sites.values()}.values():
-        if only is not None and site.name not in only:
-            continue
-        runner = catalogue.runner(site.runner)
-        for leftover in runner.leftovers(site, run_id):
-            runner.remove(site, leftover)
-            removed[f"{leftover.kind} {leftover.name}"] = None
-    return tuple(removed)
-
-
 class Run:
     """Carries out a plan in its directory. Everything finished is journalled, so a second Run on the same directory goes on where it stopped."""
 
-    def __init__(self, directory: RunDirectory, spec: Spec, plan: Plan, catalogue: Catalogue, observer: Observer, options: Options) -> None:
+    def __init__(
+        self,
+        directory: RunDirectory,
+        spec: Spec,
+        plan: Plan,
+        catalogue: Catalogue,
+        observer: Observer,
+        options: Options,
+        adopted: Adopted = NOTHING,
+    ) -> None:
         self._directory = directory
+        self._adopted = adopted
         self._spec = spec
         self._plan = plan
         self._catalogue = catalogue
@@ -95,6 +90,7 @@ class Run:
         self._experiments = {experiment.id: experiment for experiment in plan.experiments}
         self._workloads = {e.tool: catalogue.workload(e.tool) for e in plan.experiments}
         self._sessions: dict[str, Session] = {}
+        self._sites = used_sites(spec, plan, catalogue.runner)
         self._skipped: dict[str, str] = {}
         self._up: dict[tuple[str, str, str], FactSet] = {}
 
@@ -111,7 +107,10 @@ class Run:
         with Journal(self._directory.journal_path) as journal, Interrupts() as interrupts:
             self._journal, self._interrupts = journal, interrupts
             self._history = History(journal.records, self._directory.run_id)
-            self._stage = Stage(self._directory, self._spec, self._sessions, journal, interrupts, self._observer, self._look_again)
+            runners = self._catalogue.runner
+            self._stage = Stage(
+                self._directory, self._spec, runners, self._door, journal, interrupts, self._observer, self._look_again, self._adopted
+            )
             self._bench = TrialBench(self._directory, journal, interrupts, self._required_gates)
             self._begin(journal)
             try:
@@ -119,7 +118,7 @@ class Run:
             except StorageError:
                 self._disconnect()
                 if not self._directory.exists():  # then nobody can resume or clean it any more
-                    remove_leftovers(self._spec, self._catalogue, self._directory.run_id, only=self._used_sites())
+                    sweep(self._sites, self._catalogue.runner, self._directory.run_id)
                 raise
             except BaseException as error:
                 self._stop(error)
@@ -209,16 +208,15 @@ class Run:
         self._observer.notify(Event(kind=RUN_STARTED, message=message, data={"total": total, "done": done, "estimate_s": self._plan.estimate_s}))
 
     def _connect(self) -> None:
-        used = self._used_sites()
-        for target in self._spec.targets:
-            for site in target.sites.values():
-                if site.name in used and site.name not in self._sessions:
-                    with self._interrupts.waiting():
-                        self._sessions[site.name] = self._catalogue.runner(site.runner).connect(site, self._directory.run_id)
+        for site in self._sites.values():
+            if site.name not in self._sessions:
+                with self._interrupts.waiting():
+                    self._sessions[site.name] = self._catalogue.runner(site.runner).connect(site, self._directory.run_id)
 
-    def _used_sites(self) -> frozenset[str]:
-        targets = {experiment.target: self._spec.target(experiment.target) for experiment in self._plan.experiments}
-        return frozenset(place.site for experiment in self._plan.experiments for place in experiment.roles) | step_sites(targets.values())
+    def _door(self, place: StepPlace) -> Session:
+        if place.site.name not in self._sessions:
+            raise TransportLost("is not connected", where=f"site {place.site.name}")
+        return self._sessions[place.site.name]
 
     def _disconnect(self) -> None:
         for session in self._sessions.values():
@@ -227,11 +225,17 @@ class Run:
         self._sessions.clear()
 
     def _prove_clean(self) -> None:
-        """List what is left of us on every site; what there is is removed, and told."""
-        removed = remove_leftovers(self._spec, self._catalogue, self._directory.run_id, only=self._used_sites())
-        if removed:
-            message = f"{len(removed)} things were left after the clean-up and have been removed: {', '.join(sorted(removed))}"
+        """List what is left of us on every site; what there is is removed if it can be, and told."""
+        swept = sweep(self._sites, self._catalogue.runner, self._directory.run_id)
+        told = []
+        if swept.removed:
+            told.append(f"{len(swept.removed)} things were left after the clean-up and have been removed: {', '.join(sorted(swept.removed))}")
+        if swept.left:
+            told.append(f"something may be left after the clean-up (`benchspec clean` tries again): {tell(swept.left)}")
+        for message in told:
             self._journal.append("finding", Finding(code="F602", level=FindingLevel.WARNING, message=message))
+            data: dict[str, Json] = {"code": "F602", "level": FindingLevel.WARNING.value}
+            self._observer.notify(Event(kind="finding", message=f"[F602] {message}", data=data))
 
     def _recover(self) -> None:
         """After a controller died: first keep what its jobs measured, then end and remove the rest."""
@@ -239,13 +243,14 @@ class Run:
             return
         self._recover_trials()
         self._stage.recover()
-        sites = frozenset(self._sessions)
         self._disconnect()  # what is listed next is then left over for certain
-        removed = remove_leftovers(self._spec, self._catalogue, self._directory.run_id, only=sites)
+        swept = sweep(self._sites, self._catalogue.runner, self._directory.run_id)
+        if swept.left:
+            raise RunFailed(f"the interrupted run left what cannot be removed: {tell(swept.left)}", remedy=swept.left[0].remedy)
         self._connect()
-        if removed:
-            message = f"removed {len(removed)} leftovers of the interrupted run"
-            self._observer.notify(Event(kind="leftovers", message=message, data={"count": len(removed)}))
+        if swept.removed:
+            message = f"removed {len(swept.removed)} leftovers of the interrupted run"
+            self._observer.notify(Event(kind="leftovers", message=message, data={"count": len(swept.removed)}))
 
     def _recover_trials(self) -> None:
         """Record trials whose raw bytes or detached jobs outlived their record."""

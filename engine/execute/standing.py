@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from ..codec import decode
 from ..journal import Record
 from ..results import RawFile
 
 BEGUN, READY, FAILED, DESTROYED = "lifecycle.started", "lifecycle.ready", "lifecycle.failed", "lifecycle.destroyed"
+ADOPTED = "lifecycle.adopted"
 STEP_STARTED, STEP_FINISHED = "step.started", "step.finished"
 WHOLE_RUN = 0
 """The session number of what is brought up once for the run."""
+
+StepKey: TypeAlias = tuple[str, str, str]
+"""A step on one machine: its name, site and role."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +32,18 @@ class Bringing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    """One machine of a step: its site, its name for people, the role that stands for it there, and those a step on several hosts means by it."""
+
+    site: str = ""
+    host: str = ""
+    role: str = ""
+    roles: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StepIntent:
-    """What the journal says before a step: ``number`` counts its tries. A wait has neither ``job_id`` nor ``argv``."""
+    """What the journal says before a step on one machine: ``number`` counts its tries there. A wait has neither ``job_id`` nor ``argv``."""
 
     target: str
     session: int
@@ -37,8 +52,14 @@ class StepIntent:
     step: str
     number: int
     timeout_s: float
+    where: Where = Where()
     job_id: str | None = None
     argv: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> StepKey:
+        """The step on its machine."""
+        return self.step, self.where.site, self.where.role
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,24 +76,39 @@ class StepResult:
     step: str
     number: int
     duration_s: float
+    where: Where = Where()
     exit_code: int | None = None
     error: str | None = None
     raw: tuple[RawFile, ...] = ()
     outputs: Mapping[str, str] = field(default_factory=dict)
     withheld: tuple[str, ...] = ()
 
+    @property
+    def key(self) -> StepKey:
+        """The step on its machine."""
+        return self.step, self.where.site, self.where.role
+
+    def called(self, output: str) -> tuple[str, ...]:
+        """What references call the output: ``STEP.NAME``, or ``STEP.ROLE.NAME`` for every role that a step on several hosts means by this one."""
+        return tuple(f"{self.step}.{role}.{output}" for role in self.where.roles) or (f"{self.step}.{output}",)
+
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Standing:
-    """One attempt, and how far it got: outputs by ``STEP.NAME``, tries per step, destroy steps that are done, a step without an end."""
+    """One attempt, and how far it got: whether all that brings it up succeeded, outputs by the name references use, tries, what is removed.
+
+    ``open`` are steps without an end, with the Unix s at which they were started; ``lost`` are machines that could not be reached any more, and why.
+    """
 
     bringing: Bringing
     outputs: dict[str, str] = field(default_factory=dict)
     secret_outputs: dict[str, str] = field(default_factory=dict)
     withheld: set[str] = field(default_factory=set)
-    tries: Counter[str] = field(default_factory=Counter)
-    removed: set[str] = field(default_factory=set)
-    open: tuple[StepIntent, float] | None = None
+    tries: Counter[StepKey] = field(default_factory=Counter)
+    removed: set[StepKey] = field(default_factory=set)
+    open: dict[StepKey, tuple[StepIntent, float]] = field(default_factory=dict)
+    ready: bool = False
+    lost: dict[tuple[str, str], str] = field(default_factory=dict)
 
     @property
     def key(self) -> tuple[str, int]:
@@ -81,16 +117,16 @@ class Standing:
 
     def start(self, intent: StepIntent, at: float) -> None:
         """A step was started at ``at`` (Unix s)."""
-        self.tries[intent.step] += 1
-        self.open = intent, at
+        self.tries[intent.key] += 1
+        self.open[intent.key] = intent, at
 
     def finish(self, result: StepResult) -> None:
         """A step has ended."""
-        self.open = None
-        self.outputs.update({f"{result.step}.{name}": value for name, value in result.outputs.items()})
-        self.withheld.update(f"{result.step}.{name}" for name in result.withheld)
+        self.open.pop(result.key, None)
+        self.outputs.update({name: value for output, value in result.outputs.items() for name in result.called(output)})
+        self.withheld.update(name for output in result.withheld for name in result.called(output))
         if result.phase == "destroy" and result.error is None:
-            self.removed.add(result.step)
+            self.removed.add(result.key)
 
 
 class Standings:
@@ -112,6 +148,8 @@ class Standings:
         elif record.type == STEP_FINISHED:
             result = decode(StepResult, record.data)
             self._attempt(result.target, result.session, result.attempt).finish(result)
+        elif record.type == READY:
+            self._attempt(record.data["target"], record.data["session"], record.data["attempt"]).ready = True
         elif record.type == DESTROYED:
             self.drop(self._attempt(record.data["target"], record.data["session"], record.data["attempt"]))
 
@@ -130,6 +168,10 @@ class Standings:
         self.up.append(standing)
         self.last[standing.key] = standing
         return standing
+
+    def adopt(self, standing: Standing) -> None:
+        """What another run brought up for the whole run, and is not this one's to destroy."""
+        self.last[standing.key] = standing
 
     def drop(self, standing: Standing) -> None:
         """It is destroyed."""

@@ -1,166 +1,161 @@
-"""Where lifecycle steps run, in which order, and why some cannot: pure questions about a spec."""
+"""Where lifecycle steps are carried out: on the controller, on the host of a role, or on several hosts. Pure questions about a spec."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 
 from ..build_target import ANY_ROLE
-from ..codec import encode
-from ..errors import SpecError, Unsupported
-from ..estimate import lifecycles
-from ..ports import Problem, Runner, StepRunner
-from ..spec import Json, Lifecycle, Role, RolePlace, Site, Spec, Step, Target
-from .captures import check_captures, references
+from ..errors import RunFailed
+from ..ports import Divisible, Runner, StepRunner
+from ..spec import Role, Site, Spec, Step, Target
+from .step_order import all_steps
 
-CONTROLLER = "controller"
-SESSION, RUN = "session", "run"
+CONTROLLER, HOSTS = "controller", "hosts"
+"""What ``on`` may say besides roles: this machine, every host of the target."""
 
+CONTROLLER_SITE = Site(name="benchspec.controller", runner="local")
+"""This machine, for what is done on the controller; no spec can give a site this name."""
 
-class Phase(StrEnum):
-    """The parts of a lifecycle."""
+HERE = "this machine"
+"""The name of this machine for people; the local runner's hosts are called so too."""
 
-    BOOTSTRAP = "bootstrap"
-    READY = "ready"
-    DESTROY = "destroy"
+Runners = Callable[[str], Runner]
+"""Looks a runner up by kind. Raises Unsupported."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwnStep:
-    """A step of a target, and the phase it belongs to."""
+class StepPlace:
+    """One machine on which a step is carried out. ``role`` stands for it on its site; ``roles`` are all those that the step means by it."""
 
-    target: str
-    phase: Phase
-    step: Step
+    site: Site
+    role: Role
+    host: str
+    roles: tuple[Role, ...] = ()
 
-
-def lifecycles_of(target: Target, per: str) -> tuple[Lifecycle, ...]:
-    """The lifecycles with this ``per``, in the order in which they are brought up: components as written, then the target's own."""
-    own, *components = lifecycles(target)
-    return tuple(lifecycle for lifecycle in (*components, own) if lifecycle.per == per)
-
-
-def rising(target: Target, per: str) -> Iterator[OwnStep]:
-    """What brings the target up: every bootstrap, then every ready."""
-    found = lifecycles_of(target, per)
-    for phase in (Phase.BOOTSTRAP, Phase.READY):
-        for lifecycle in found:
-            for step in lifecycle.bootstrap if phase is Phase.BOOTSTRAP else lifecycle.ready:
-                yield OwnStep(target=target.name, phase=phase, step=step)
+    @property
+    def key(self) -> tuple[str, Role]:
+        """What tells machines apart: the names of two sites are never the same."""
+        return self.site.name, self.role
 
 
-def falling(target: Target, per: str) -> Iterator[OwnStep]:
-    """What takes it down: the lifecycles the other way round, the steps of each as written."""
-    for lifecycle in reversed(lifecycles_of(target, per)):
-        for step in lifecycle.destroy:
-            yield OwnStep(target=target.name, phase=Phase.DESTROY, step=step)
+ON_CONTROLLER = StepPlace(site=CONTROLLER_SITE, role=Role.CLIENT, host=HERE)
 
 
-def all_steps(target: Target) -> Iterator[OwnStep]:
-    """Every step of ``target``, in the order in which they run."""
-    for per in (RUN, SESSION):
-        yield from rising(target, per)
-    for per in (SESSION, RUN):
-        yield from falling(target, per)
+def is_plural(step: Step) -> bool:
+    """Whether the step is for several hosts, also where there is but one: its outputs are then called ``STEP.ROLE.NAME``."""
+    return step.on == HOSTS or isinstance(step.on, tuple)
 
 
-def place_of(target: Target, step: Step) -> tuple[Site, Role] | None:
-    """The site and role ``step`` runs on; None when the target has not got them. The controller is the target's first role."""
-    roles = {role: site for role, site in target.sites.items() if role != ANY_ROLE}
-    everywhere = target.sites.get(ANY_ROLE)
-    if step.on not in (None, CONTROLLER):
-        site = roles.get(str(step.on), everywhere)
-        return (site, Role(step.on)) if site is not None and step.site in (None, site.name) else None
-    candidates = [(site, Role(role)) for role, site in roles.items()] + ([(everywhere, Role.CLIENT)] if everywhere else [])
-    return next((found for found in candidates if step.site in (None, found[0].name)), None)
+def places_of(target: Target, step: Step, runners: Runners) -> tuple[StepPlace, ...]:
+    """The machines on which ``step`` is carried out, each once.
+
+    Raises:
+        RunFailed: the target has not got them, or it is not clear which one is meant.
+        Unsupported: there is no runner of the kind of one of its sites.
+    """
+    if step.on == CONTROLLER or "seconds" in step.arguments:
+        return (ON_CONTROLLER,)
+    if step.action in ("manifest", "chart") or "condition" in step.arguments:
+        return (_cluster(target, step),)
+    if isinstance(step.on, tuple):
+        return _of_roles(target, step, tuple(map(Role, step.on)), runners)
+    if step.on not in (None, HOSTS):
+        return tuple(StepPlace(site=p.site, role=p.role, host=p.host) for p in _of_roles(target, step, (Role(step.on),), runners))
+    found = tuple(_machines(target, step, runners))
+    if step.on == HOSTS:
+        if not found:
+            raise RunFailed(f"found on: {HOSTS}, but {_where(target, step)} has no hosts of its own", remedy=f"use on: {CONTROLLER}")
+        return found
+    return (_only(target, step, found, runners),)
 
 
-def role_places(target: Target, site: str) -> tuple[RolePlace, ...]:
-    """The roles that the steps of ``target`` use on ``site``."""
-    found = (place_of(target, own.step) for own in all_steps(target))
-    return tuple(RolePlace(role=role, site=site) for role in dict.fromkeys(place[1] for place in found if place and place[0].name == site))
+def _where(target: Target, step: Step) -> str:
+    return f"site {step.site} of target {target.name}" if step.site else f"target {target.name}"
 
 
-def step_sites(targets: Iterable[Target]) -> frozenset[str]:
-    """The names of all sites on which steps of ``targets`` run."""
-    return frozenset(place[0].name for target in targets for own in all_steps(target) if (place := place_of(target, own.step)))
+def _sites(target: Target, step: Step) -> dict[str, Site]:
+    return {site.name: site for site in target.sites.values() if step.site in (None, site.name)}
 
 
-def find_step_problems(spec: Spec, targets: Iterable[str], runner: Callable[[str], Runner]) -> Iterator[Problem]:
-    """Why steps of these targets cannot be carried out. Pure: nothing is reached, nothing is created."""
-    for target in (spec.target(name) for name in targets):
-        yield from _mixed_outputs(target)
-        for own in all_steps(target):
-            yield from _problems(target, own.step, runner)
+def _hosts(site: Site, runners: Runners) -> dict[Role, str]:
+    carrier = runners(site.runner)
+    return dict(carrier.step_hosts(site)) if isinstance(carrier, StepRunner) else {}
 
 
-def _problems(target: Target, step: Step, runner: Callable[[str], Runner]) -> Iterator[Problem]:
-    place = place_of(target, step)
-    if place is None:
-        where = " ".join(text for text in (step.on and f"on: {step.on}", step.site and f"site: {step.site}") if text)
-        yield _problem(target, step, f"found {where}, which the target has not got", "name one of the roles and sites of the target")
-        return
-    try:
-        carrier = runner(place[0].runner)
-    except Unsupported:
-        return  # told for its experiments
-    if isinstance(carrier, StepRunner):
-        for problem in carrier.unsupported_step(step, place[0]):
-            yield Problem(message=f"target {target.name}: {problem.message}", remedy=problem.remedy)
-    else:
-        yield _problem(target, step, f"the {place[0].runner} runner carries out no lifecycle steps yet", "prepare the target by hand")
-    yield from _own_problems(target, step)
+def _site_of(target: Target, role: Role) -> Site | None:
+    return target.sites.get(role.value, target.sites.get(ANY_ROLE))
 
 
-def _own_problems(target: Target, step: Step) -> Iterator[Problem]:
-    if references(step.arguments, "secret") and step.action != "wait":
-        message = "found a secret in an argument, where every user of the host can read it"
-        yield _problem(target, step, message, "hand it over in the step's env")
-    if step.capture and step.action == "wait" and "http" not in step.arguments:
-        yield _problem(target, step, "found capture at a wait that prints nothing", "capture from a run step, or from wait: http")
-    try:
-        check_captures(step)
-    except SpecError as error:
-        yield _problem(target, step, error.message, error.remedy or "correct the capture")
+def _machines(target: Target, step: Step, runners: Runners) -> Iterator[StepPlace]:
+    """Every host of the target's sites, each once, with the roles that the target has there."""
+    for site in _sites(target, step).values():
+        roles: dict[str, list[Role]] = {}
+        for role, host in _hosts(site, runners).items():
+            if (mine := _site_of(target, role)) is not None and mine.name == site.name:
+                roles.setdefault(host, []).append(role)
+        yield from (StepPlace(site=site, role=found[0], host=host, roles=tuple(found)) for host, found in roles.items())
 
 
-def _mixed_outputs(target: Target) -> Iterator[Problem]:
-    """What stands for the whole run cannot use what a session captures."""
-    of_sessions = {f"{own.step.name}.{name}" for way in (rising, falling) for own in way(target, SESSION) for name in own.step.capture}
-    for own in (*rising(target, RUN), *falling(target, RUN)):
-        used = references(own.step.arguments, "output") | references(own.step.env, "output")
-        for name in sorted(used & of_sessions):
-            yield _problem(target, own.step, f"found ${{output:{name}}}, which only exists within a session", "give both lifecycles the same `per`")
+def _only(target: Target, step: Step, found: tuple[StepPlace, ...], runners: Runners) -> StepPlace:
+    """The one machine that a step without ``on`` can mean: the target's only host, or the controller where it has none."""
+    hostless = [site for site in _sites(target, step).values() if not _hosts(site, runners)]
+    hosts = tuple(dict.fromkeys(place.host for place in found))
+    if hostless and not found:
+        return ON_CONTROLLER
+    if len(hosts) == 1 and not hostless:
+        return StepPlace(site=found[0].site, role=found[0].role, host=found[0].host)
+    if not found:
+        raise RunFailed(f"found site: {step.site}, which the target has not got", remedy="name one of the sites of the target")
+    named = ", ".join(hosts)
+    raise RunFailed(
+        f"found no `on`, but {_where(target, step)} has more than one machine ({named}{', and a cluster' if hostless else ''})",
+        remedy=f"say where: on: {CONTROLLER}, a role, a list of roles, or {HOSTS} for every host",
+    )
 
 
-def _problem(target: Target, step: Step, message: str, remedy: str) -> Problem:
-    return Problem(message=f"target {target.name}: step {step.name}: {message}", remedy=remedy)
+def _of_roles(target: Target, step: Step, wanted: tuple[Role, ...], runners: Runners) -> tuple[StepPlace, ...]:
+    found: dict[tuple[str, str], list[Role]] = {}
+    sites: dict[str, Site] = {}
+    for role in wanted:
+        site = _site_of(target, role)
+        host = None if site is None or step.site not in (None, site.name) else _hosts(site, runners).get(role)
+        if site is None or host is None:
+            where = " ".join(text for text in (f"on: {role.value}", step.site and f"site: {step.site}") if text)
+            raise RunFailed(f"found {where}, which the target has not got", remedy="name one of the roles and sites of the target")
+        sites[site.name] = site
+        found.setdefault((site.name, host), []).append(role)
+    return tuple(
+        StepPlace(site=sites[name], role=_first_role(target, sites[name], host, runners), host=host, roles=tuple(roles))
+        for (name, host), roles in found.items()
+    )
 
 
-def describe_step(own: OwnStep, scripts: str) -> str:
-    """One line for people: target, phase, name, and what is executed. ``scripts`` is the folder in which script files are."""
-    step = own.step
-    return f"{own.target}: {own.phase} {step.name}: {_action(step, scripts)}{_environment(step)}"
+def _first_role(target: Target, site: Site, host: str, runners: Runners) -> Role:
+    """The role that stands for a host in all steps, so that they share one work directory there."""
+    mine = ((role, _site_of(target, role)) for role, name in _hosts(site, runners).items() if name == host)
+    return next(role for role, of in mine if of is not None and of.name == site.name)
 
 
-def _action(step: Step, scripts: str) -> str:
-    if step.action == "run":
-        return shlex.join(argument_words(step))
-    if step.action == "script":
-        path = f"{scripts}/{step.arguments.get('file')}"
-        return f"script {shlex.quote(path)}"
-    if step.action == "wait":
-        return "wait for " + ", ".join(f"{kind} {value}" for kind, value in step.arguments.items() if not kind.startswith("x-"))
-    return f"{step.action} {encode(step.arguments)}"
+def _cluster(target: Target, step: Step) -> StepPlace:
+    sites = _sites(target, step)
+    if not sites:
+        raise RunFailed(f"found site: {step.site}, which the target has not got", remedy="name one of the sites of the target")
+    site = next(iter(sites.values()))
+    return StepPlace(site=site, role=Role.CLIENT, host=site.name)
 
 
-def _environment(step: Step) -> str:
-    return f" with {' '.join(f'{name}={shlex.quote(value)}' for name, value in step.env.items())}" if step.env else ""
+def places_of_all(targets: Iterable[Target], runners: Runners) -> dict[tuple[str, Role], StepPlace]:
+    """Every machine on which steps of ``targets`` are carried out. Raises RunFailed, Unsupported."""
+    return {place.key: place for target in targets for own in all_steps(target) for place in places_of(target, own.step, runners)}
 
 
-def argument_words(step: Step) -> list[str]:
-    """The words of a ``run`` step as written."""
-    words: Json = step.arguments.get("argv")
-    return [str(word) for word in words] if isinstance(words, list | tuple) else []
+def sites_of(spec: Spec, targets: Iterable[str], runners: Runners) -> dict[str, Site]:
+    """The sites on which steps of these targets are carried out, by name. Raises RunFailed, Unsupported."""
+    return {place.site.name: place.site for place in places_of_all(map(spec.target, targets), runners).values()}
+
+
+def parts_of(site: Site, runners: Runners) -> tuple[Site, ...]:
+    """``site`` as the hosts that are reached each for itself. Raises Unsupported."""
+    carrier = runners(site.runner)
+    return tuple(carrier.parts(site)) if isinstance(carrier, Divisible) else (site,)

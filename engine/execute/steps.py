@@ -1,6 +1,6 @@
-"""One lifecycle step: journal the intent, carry it out through a detached job, keep what it printed, journal the result.
+"""One lifecycle step: journal the intent, carry it out on its hosts through detached jobs, keep what they printed, journal the result.
 
-Every try has a job id of its own, and none is carried out twice.
+Every try on every host has a job id of its own, and none is carried out twice. A step on several hosts runs on all of them at the same time.
 """
 
 from __future__ import annotations
@@ -8,23 +8,55 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from ..errors import BenchspecError, Interrupted, JobTimeout, RunFailed, StorageError, TransportLost
 from ..journal import Journal
 from ..ports import Allocation, Command, Completed, Job, Session
 from ..rundir import RunDirectory
-from ..spec import Json, Role, Spec
+from ..spec import Json, RolePlace, Spec
 from .captures import read_outputs
 from .events import Event, Observer
 from .interrupts import Interrupts
-from .standing import STEP_FINISHED, STEP_STARTED, Standing, Standings, StepIntent, StepResult
+from .standing import STEP_FINISHED, STEP_STARTED, Standing, Standings, StepIntent, StepKey, StepResult, Where
 from .step_inputs import Inputs
-from .step_places import OwnStep, Phase, all_steps, argument_words, place_of, role_places, step_sites
-from .waits import wait_for
+from .step_order import OwnStep, Phase, all_steps, argument_words, script_name
+from .step_places import HERE, Runners, StepPlace, is_plural, places_of
+from .waits import ask_on_host, reach_from_host, wait_for
 
 DEFAULT_INTERPRETER = ("sh",)
 _SETTLED_S = 1.0
+
+Door = Callable[[StepPlace], Session]
+"""The session that reaches a machine. Raises TransportLost when there is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Try:
+    """One try of a step on one machine that was begun: a job, or a wait that has no job."""
+
+    place: StepPlace
+    intent: StepIntent
+    began: float
+    job: Job | None = None
+    wait: Mapping[str, Json] | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why a step did not do what it should on one machine, and whether it even began there: only then another try may help."""
+
+    place: StepPlace
+    message: str
+    begun: bool = True
+    remedy: str | None = None
+
+    def told(self, verb: str) -> str:
+        """For people; this machine goes without saying."""
+        place = "" if self.place.host == HERE else f" on {self.place.host}"
+        return f"{verb if self.begun else 'was not started'}{place}: {self.message}"
 
 
 class StepBench:
@@ -34,7 +66,8 @@ class StepBench:
         self,
         directory: RunDirectory,
         spec: Spec,
-        sessions: Mapping[str, Session],
+        runners: Runners,
+        door: Door,
         journal: Journal,
         interrupts: Interrupts,
         observer: Observer,
@@ -42,7 +75,8 @@ class StepBench:
     ) -> None:
         self._directory = directory
         self._spec = spec
-        self._sessions = sessions
+        self._runners = runners
+        self._door = door
         self._journal = journal
         self._interrupts = interrupts
         self._observer = observer
@@ -50,37 +84,64 @@ class StepBench:
         self._allocations: dict[tuple[str, str], Allocation] = {}
 
     def perform(self, standing: Standing, own: OwnStep) -> None:
-        """Carry out the step, and try again as often as it says. A signal ends it, unless it destroys: what was created is to be removed.
+        """Carry out the step on each of its hosts, and try again there as often as it says. A signal ends it, unless it destroys.
 
         Raises:
-            RunFailed: it did not do what it should; the last reason.
-            Interrupted: a signal came; its job was cancelled.
-            TransportLost, StorageError: the run cannot go on.
+            RunFailed: it did not do what it should on some host, also because that cannot be reached any more; the last reasons.
+            Interrupted: a signal came; its jobs were cancelled.
+            StorageError: the run cannot go on.
         """
+        pending = [place for place in self._places(own) if _key(own, place) not in standing.removed]
+        hopeless: list[Failure] = []
+        failures: list[Failure] = []
         for number in range(own.step.retries + 1):
             if number:
                 with self._waiting(own.phase):
                     time.sleep(own.step.retry_delay_s)
-            error = self._try(standing, own)
-            if error is None:
-                return
-        tries = f" ({own.step.retries + 1} tries)" if own.step.retries else ""
-        raise RunFailed(f"{own.phase} step {own.step.name} failed{tries}: {error}")
+            failures = self._try_all(standing, own, pending)
+            hopeless += [failure for failure in failures if not failure.begun]
+            pending = [failure.place for failure in failures if failure.begun]
+            if not pending:
+                break
+        failed = [*hopeless, *(failure for failure in failures if failure.begun)]
+        if failed:
+            tries = f" ({own.step.retries + 1} tries)" if own.step.retries and pending else ""
+            told = "; ".join(failure.told(f"failed{tries}") for failure in failed)
+            raise RunFailed(f"{own.phase} step {own.step.name} {told}", remedy=failed[0].remedy)
+
+    def _places(self, own: OwnStep) -> tuple[StepPlace, ...]:
+        return places_of(self._spec.target(own.target), own.step, self._runners)
 
     def _waiting(self, phase: Phase) -> contextlib.AbstractContextManager[None]:
         return contextlib.nullcontext() if phase is Phase.DESTROY else self._interrupts.waiting()
 
-    def _try(self, standing: Standing, own: OwnStep) -> str | None:
-        """One try; returns what went wrong. Raises RunFailed when it cannot even be told what to do: another try would not help."""
-        step, bringing = own.step, standing.bringing
+    def _try_all(self, standing: Standing, own: OwnStep, places: Sequence[StepPlace]) -> list[Failure]:
+        """One try on every machine at the same time; what went wrong."""
+        begun: list[Try] = []
+        failures: list[Failure] = []
         try:
-            wait = self._inputs.wait(standing, step.arguments) if step.action == "wait" else None
-            command = None if wait is not None else self._command(standing, own)
-        except (TransportLost, StorageError):
+            for place in places:
+                with _apart(standing, place, failures):
+                    begun.append(self._begin(standing, own, place))
+            while begun:
+                with _apart(standing, begun[0].place, failures):
+                    self._end(standing, own, begun[0], failures)
+                begun.pop(0)
+        except Interrupted:
+            for one in begun:
+                with contextlib.suppress(TransportLost):  # then the step stays without an end in the journal
+                    self._cancel(standing, own, one)
             raise
-        except RunFailed as error:
-            raise RunFailed(f"{own.phase} step {step.name} was not started: {error.message}", remedy=error.remedy) from error
-        number = standing.tries[step.name] + 1
+        return failures
+
+    def _begin(self, standing: Standing, own: OwnStep, place: StepPlace) -> Try:
+        """Journal the intent and start. Raises RunFailed when it cannot even be told what to do: another try would not help."""
+        step, bringing = own.step, standing.bringing
+        if place.key in standing.lost:
+            raise TransportLost(standing.lost[place.key])
+        wait = self._inputs.wait(standing, step.arguments) if step.action == "wait" else None
+        command = self._command(standing, own, place) if wait is None else ask_on_host(wait, place, step.timeout_s)
+        number = standing.tries[_key(own, place)] + 1
         intent = StepIntent(
             target=bringing.target,
             session=bringing.session,
@@ -89,60 +150,70 @@ class StepBench:
             step=step.name,
             number=number,
             timeout_s=step.timeout_s,
-            job_id=None if command is None else f"{bringing.allocation_id}-{self._index(own)}-t{number}",
+            where=Where(site=place.site.name, host=place.host, role=place.role.value, roles=tuple(place.roles)),
+            job_id=None if command is None else f"{bringing.allocation_id}-{self._index(own)}-t{number}{_suffix(own, place)}",
             argv=() if command is None else command.argv,
         )
+        if place.host != HERE:
+            self._allocation(standing, place)  # now, and not while a signal may leave it half made
         if own.phase is not Phase.DESTROY:
             self._interrupts.check()
-        standing.start(intent, self._journal.append(STEP_STARTED, intent).at)
-        if command is not None:
-            return self._run(standing, own, intent, command)
-        return self._wait(standing, own, intent, wait or {})
+        began = self._journal.append(STEP_STARTED, intent).at
+        standing.start(intent, began)
+        self._announce(intent)
+        if command is None:
+            return Try(place=place, intent=intent, began=began, wait=wait or {})
+        try:
+            return Try(place=place, intent=intent, began=began, job=self._allocation(standing, place).start(command, str(intent.job_id)))
+        except (TransportLost, StorageError):
+            raise
+        except RunFailed as error:
+            return Try(place=place, intent=intent, began=began, error=error.message)
 
     def _index(self, own: OwnStep) -> str:
         """A short name of the step for job ids, whose length is bounded: its phase and its place among the target's steps."""
         names = [other.step.name for other in all_steps(self._spec.target(own.target))]
         return f"{own.phase.value[0]}{names.index(own.step.name):03d}"
 
-    def _wait(self, standing: Standing, own: OwnStep, intent: StepIntent, arguments: Mapping[str, Json]) -> str | None:
-        began = time.time()
-        body, error = b"", None
+    def _end(self, standing: Standing, own: OwnStep, one: Try, failures: list[Failure]) -> None:
+        """See how a try ends, and record it. Raises TransportLost, StorageError, Interrupted."""
+        error = one.error
+        body = b""
         try:
             with self._waiting(own.phase):
-                body = wait_for(arguments, own.step.timeout_s)
-        except Interrupted:
-            self._record(standing, own, intent, None, time.time() - began, "interrupted")
-            raise
-        except RunFailed as caught:
-            error = caught.message
-        done = Completed(argv=(), exit_code=0, stdout=body, stderr=b"", started_at=began, duration_s=time.time() - began)
-        return self._record(standing, own, intent, done if body else None, done.duration_s, error)
-
-    def _run(self, standing: Standing, own: OwnStep, intent: StepIntent, command: Command) -> str | None:
-        began = time.time()
-        job: Job | None = None
-        error: str | None = None
-        try:
-            job = self._allocation(standing, own).start(command, str(intent.job_id))
-            with self._waiting(own.phase):
-                job.wait(command.timeout_s)
-        except Interrupted:
-            if job is not None:
-                job.cancel()
-            self._conclude(standing, own, intent, job, time.time() - began, "interrupted")
-            raise
+                if one.job is not None:
+                    one.job.wait(max(_SETTLED_S, one.began + one.intent.timeout_s - time.time()))
+                elif one.wait is not None:
+                    body = self._wait(standing, own, one)
         except (TransportLost, StorageError):
             raise
         except RunFailed as caught:
-            error = _reason(caught, command.timeout_s)
-        return self._conclude(standing, own, intent, job, time.time() - began, error)
+            error = _reason(caught, one.intent.timeout_s)
+        if one.wait is None:
+            error = self._conclude(standing, own, one, error)
+        else:
+            done = Completed(argv=(), exit_code=0, stdout=body, stderr=b"", started_at=one.began, duration_s=time.time() - one.began)
+            error = self._record(standing, own, one.intent, done if body else None, done.duration_s, error)
+        if error is not None:
+            failures.append(Failure(place=one.place, message=error))
 
-    def _conclude(self, standing: Standing, own: OwnStep, intent: StepIntent, job: Job | None, duration_s: float, error: str | None) -> str | None:
+    def _wait(self, standing: Standing, own: OwnStep, one: Try) -> bytes:
+        if one.place.host == HERE:
+            return wait_for(one.wait or {}, own.step.timeout_s)
+        return reach_from_host(self._allocation(standing, one.place), one.place.role, str((one.wait or {}).get("tcp")), own.step.timeout_s)
+
+    def _cancel(self, standing: Standing, own: OwnStep, one: Try) -> None:
+        """A signal came."""
+        if one.job is not None:
+            one.job.cancel()
+        self._conclude(standing, own, one, "interrupted")
+
+    def _conclude(self, standing: Standing, own: OwnStep, one: Try, error: str | None) -> str | None:
         """Collect what the job printed, record the step, and only then let the job's files go."""
         completed = None
-        if job is not None:
+        if one.job is not None:
             try:
-                completed = job.collect()
+                completed = one.job.collect()
             except (TransportLost, StorageError):
                 raise
             except RunFailed as caught:
@@ -151,9 +222,10 @@ class StepBench:
             completed, error = None, "what it printed is not kept, since its secrets cannot be read any more"
         if completed is not None and completed.exit_code != 0:
             error = error or f"exit code {completed.exit_code}{_last_words(self._inputs.redacted(completed.stderr))}"
-        result = self._record(standing, own, intent, completed, completed.duration_s if completed else duration_s, error)
-        if job is not None:
-            job.discard()
+        passed = max(0.0, time.time() - one.began)
+        result = self._record(standing, own, one.intent, completed, completed.duration_s if completed else passed, error)
+        if one.job is not None:
+            one.job.discard()
         return result
 
     def _record(
@@ -168,6 +240,7 @@ class StepBench:
                 error = caught.message
         files = {} if completed is None else {"stdout": self._inputs.redacted(completed.stdout), "stderr": self._inputs.redacted(completed.stderr)}
         name = f"{intent.target}-s{intent.session:03d}-a{intent.attempt}-{self._index(own)}-{intent.step}-t{intent.number}"
+        name += f"-{intent.where.role}" if is_plural(own.step) else ""
         hidden = {key for key, value in outputs.items() if self._inputs.holds_secret(value)}
         result = StepResult(
             target=intent.target,
@@ -177,6 +250,7 @@ class StepBench:
             step=intent.step,
             number=intent.number,
             duration_s=duration_s,
+            where=intent.where,
             exit_code=None if completed is None or intent.job_id is None else completed.exit_code,
             error=None if error is None else self._inputs.redacted(error.encode("utf-8", "replace")).decode("utf-8", "replace"),
             raw=self._directory.store_step(name, files) if files else (),
@@ -185,50 +259,57 @@ class StepBench:
         )
         self._journal.append(STEP_FINISHED, result)
         standing.finish(result)
-        standing.secret_outputs.update({f"{intent.step}.{key}": outputs[key] for key in hidden})
+        standing.secret_outputs.update({called: outputs[key] for key in hidden for called in result.called(key)})
         self._tell(result)
         return result.error
 
+    def _announce(self, intent: StepIntent) -> None:
+        data: dict[str, Json] = {"target": intent.target, "phase": intent.phase, "step": intent.step, "host": intent.where.host}
+        message = f"begin   {intent.target} {intent.phase} step {intent.step}{_on(intent.where)}"
+        self._observer.notify(Event(kind=STEP_STARTED, message=message, data=data))
+
     def _tell(self, result: StepResult) -> None:
-        what = f"{result.phase} step {result.step} ({result.duration_s:.1f} s)"
+        what = f"{result.phase} step {result.step}{_on(result.where)} ({result.duration_s:.1f} s)"
         message = f"{'done' if result.error is None else 'failed':<7} {result.target} {what}"
-        data: dict[str, Json] = {"target": result.target, "phase": result.phase, "step": result.step, "ok": result.error is None}
+        data: dict[str, Json] = {"target": result.target, "phase": result.phase, "step": result.step, "host": result.where.host}
+        data["ok"] = result.error is None
         self._observer.notify(Event(kind=STEP_FINISHED, message=message if result.error is None else f"{message}: {result.error}", data=data))
 
-    def _command(self, standing: Standing, own: OwnStep) -> Command:
+    def _command(self, standing: Standing, own: OwnStep, place: StepPlace) -> Command:
         """The program of a run or script step, with its references replaced. Raises RunFailed."""
-        step, role = own.step, self._role(own)
+        step = own.step
         plain, secret = self._inputs.environment(standing, step.env)
         if step.action == "script":
-            argv = self._place_script(standing, own, role, str(step.arguments.get("file")))
+            argv = self._place_script(standing, place, script_name(step))
         else:
             argv = self._inputs.words(standing, argument_words(step))
-        return Command(argv=argv, role=role, timeout_s=step.timeout_s, env=plain, secrets=secret, lasting=own.phase is not Phase.DESTROY)
+        return Command(argv=argv, role=place.role, timeout_s=step.timeout_s, env=plain, secrets=secret, lasting=own.phase is not Phase.DESTROY)
 
-    def _place_script(self, standing: Standing, own: OwnStep, role: Role, name: str) -> tuple[str, ...]:
+    def _place_script(self, standing: Standing, place: StepPlace, name: str) -> tuple[str, ...]:
         data = self._directory.script(name)
-        allocation = self._allocation(standing, own)
-        allocation.put(role, name, data)
-        return (*interpreter_of(data), os.path.join(allocation.surroundings().workdirs[role], name))
+        allocation = self._allocation(standing, place)
+        allocation.put(place.role, name, data)
+        if allocation.get(place.role, name) != data:
+            raise RunFailed(f"the script {name} did not arrive on {place.host} as it was sent", remedy="look for a full or failing disk there")
+        return (*interpreter_of(data), os.path.join(allocation.surroundings().workdirs[place.role], name))
 
-    def _role(self, own: OwnStep) -> Role:
-        place = place_of(self._spec.target(own.target), own.step)
-        return place[1] if place else Role.CLIENT
-
-    def _allocation(self, standing: Standing, own: OwnStep) -> Allocation:
-        """The work directories of this attempt where the step runs; made with the first step there."""
-        target = self._spec.target(own.target)
-        place = place_of(target, own.step)
-        if place is None:
-            raise RunFailed(f"step {own.step.name} has no place on target {target.name}")
-        site, identity = place[0].name, standing.bringing.allocation_id
-        if (identity, site) not in self._allocations:
-            self._allocations[identity, site] = self._sessions[site].allocate(role_places(target, site), identity)
-        return self._allocations[identity, site]
+    def _allocation(self, standing: Standing, place: StepPlace) -> Allocation:
+        """The work directory of this attempt on one machine; made with the first step there."""
+        identity = f"{standing.bringing.allocation_id}-{place.role.value}"
+        if (identity, place.site.name) not in self._allocations:
+            roles = (RolePlace(role=place.role, site=place.site.name),)
+            self._allocations[identity, place.site.name] = self._door(place).allocate(roles, identity)
+        return self._allocations[identity, place.site.name]
 
     def reaches(self, standing: Standing) -> bool:
-        """Whether all sites on which steps of its target run are connected."""
-        return step_sites((self._spec.target(standing.bringing.target),)) <= self._sessions.keys()
+        """Whether all machines on which steps of its target run are connected."""
+        try:
+            for own in all_steps(self._spec.target(standing.bringing.target)):
+                for place in self._places(own):
+                    self._door(place)
+        except TransportLost:
+            return False
+        return True
 
     def release(self, standing: Standing) -> None:
         """End what the steps left running and remove their work directories.
@@ -237,7 +318,7 @@ class StepBench:
             RunFailed: something is still there; the first error, after all were tried.
         """
         errors: list[BenchspecError] = []
-        for identity, site in [key for key in self._allocations if key[0] == standing.bringing.allocation_id]:
+        for identity, site in [key for key in self._allocations if key[0].startswith(f"{standing.bringing.allocation_id}-")]:
             try:
                 self._allocations.pop((identity, site)).release()
             except BenchspecError as error:
@@ -245,29 +326,54 @@ class StepBench:
         if errors:
             raise errors[0]
 
-    def reconcile(self, standing: Standing, own: OwnStep) -> None:
-        """A step that a controller before started and did not see the end of: wait for its job, and record it."""
-        if standing.open is None:
-            return
-        intent, at = standing.open
-        place = place_of(self._spec.target(own.target), own.step)
-        job = None if intent.job_id is None or place is None else self._sessions[place[0].name].attach(intent.job_id)
-        if job is None:
+    def reconcile(self, standing: Standing) -> None:
+        """Steps that a controller before started and did not see the end of: wait for their jobs, and record them.
+
+        One whose host cannot be reached stays as it is. Raises Interrupted, StorageError.
+        """
+        for intent, at in list(standing.open.values()):
+            target = self._spec.target(standing.bringing.target)
+            own = next(own for own in all_steps(target) if own.step.name == intent.step)
+            place = next((p for p in self._places(own) if _key(own, p) == intent.key), None)
+            with contextlib.suppress(TransportLost):
+                self._reconcile(standing, own, intent, at, place)
+
+    def _reconcile(self, standing: Standing, own: OwnStep, intent: StepIntent, at: float, place: StepPlace | None) -> None:
+        job = None if intent.job_id is None or place is None else self._door(place).attach(intent.job_id)
+        if job is None or place is None:
             self._record(standing, own, intent, None, 0.0, "its controller ended before it was seen to end")
             return
-        error: str | None = None
+        one = Try(place=place, intent=intent, began=at, job=job)
         try:
-            with self._waiting(own.phase):
-                job.wait(max(_SETTLED_S, intent.timeout_s - (time.time() - at)))
+            self._end(standing, own, one, [])
         except Interrupted:
-            job.cancel()
-            self._conclude(standing, own, intent, job, max(0.0, time.time() - at), "interrupted")
+            self._cancel(standing, own, one)
             raise
-        except (TransportLost, StorageError):
-            raise
-        except RunFailed as caught:
-            error = _reason(caught, intent.timeout_s)
-        self._conclude(standing, own, intent, job, max(0.0, time.time() - at), error)
+
+
+@contextlib.contextmanager
+def _apart(standing: Standing, place: StepPlace, failures: list[Failure]) -> Iterator[None]:
+    """What cannot be done on one machine is no reason to leave the others."""
+    try:
+        yield
+    except StorageError:
+        raise
+    except RunFailed as error:
+        if isinstance(error, TransportLost):
+            standing.lost[place.key] = error.message
+        failures.append(Failure(place=place, message=error.message, begun=False, remedy=error.remedy))
+
+
+def _key(own: OwnStep, place: StepPlace) -> StepKey:
+    return own.step.name, place.site.name, place.role.value
+
+
+def _suffix(own: OwnStep, place: StepPlace) -> str:
+    return f"-{place.role.value}" if is_plural(own.step) else ""
+
+
+def _on(where: Where) -> str:
+    return "" if where.host in ("", HERE) else f" on {where.host}"
 
 
 def interpreter_of(script: bytes) -> tuple[str, ...]:

@@ -1,4 +1,8 @@
-"""The waits of lifecycle steps: a port that accepts, a URL that answers with 2xx, a time that passes. Done by the controller itself."""
+"""The waits of lifecycle steps: a port that accepts, a URL that answers with 2xx, a time that passes.
+
+What is awaited from this machine is asked by this program; what is awaited from a host, by the host: its port by the runner's own probe, its URL by
+a job in which curl or wget asks until there is an answer.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +12,30 @@ import time
 import urllib.request
 from collections.abc import Mapping
 
-from ..errors import RunFailed, UnitError
-from ..spec import Json
+from ..errors import RunFailed, TransportLost, UnitError
+from ..ports import Allocation, Command, Endpoint
+from ..spec import Json, Role
 from ..units import Dimension, parse_quantity
+from .step_places import HERE, StepPlace
 
 MOST_BODY = 2**20
 """How much of an HTTP answer is kept: B."""
 
 _PAUSES_S = (0.02, 0.5)
 _ONE_TRY_S = 5.0
+_URL = "BENCHSPEC_URL"
+
+# The URL may hold a secret: it comes in the environment and goes to the program's standard input (printf is the shell's own).
+_ASK = """if command -v curl >/dev/null 2>&1; then
+  ask() { printf 'url = "%s"\\n' "$BENCHSPEC_URL" | curl -fsS --noproxy '*' --max-time 5 -K -; }
+elif command -v wget >/dev/null 2>&1; then
+  ask() { printf '%s\\n' "$BENCHSPEC_URL" | wget -q --no-proxy -T 5 -t 1 -O - -i -; }
+else
+  echo 'found neither curl nor wget to ask a URL with' >&2
+  exit 127
+fi
+until ask; do sleep 0.2; done
+"""
 
 
 def wait_for(arguments: Mapping[str, Json], timeout_s: float) -> bytes:
@@ -52,12 +71,47 @@ def _pass_time(text: str, timeout_s: float) -> bytes:
     return b""
 
 
-def _connect(place: str, timeout_s: float) -> bytes:
+def ask_on_host(arguments: Mapping[str, Json], place: StepPlace, timeout_s: float) -> Command | None:
+    """The job that waits on a host for the URL of ``arguments``; None where no job is needed. Raises RunFailed."""
+    if "http" not in arguments or place.host == HERE:
+        return None
+    url = str(arguments["http"])
+    if not url.startswith(("http://", "https://")) or any(character in url for character in '"\\\n\r'):
+        raise RunFailed(f"found {url!r}, expected a URL such as http://host:port/path")
+    return Command(argv=("sh", "-c", _ASK), role=place.role, timeout_s=timeout_s, secrets={_URL: url})
+
+
+def reach_from_host(allocation: Allocation, role: Role, place: str, timeout_s: float) -> bytes:
+    """Block until the host of ``role`` can connect to ``place`` (host:port).
+
+    Raises:
+        RunFailed: it cannot within ``timeout_s``.
+        TransportLost: the host cannot be asked.
+    """
+    host, port = _host_and_port(place)
+    deadline = time.monotonic() + timeout_s
+    while True:
+        try:
+            allocation.reach(role, Endpoint(host=host, port=port), max(0.05, min(_ONE_TRY_S, deadline - time.monotonic())))
+            return b""
+        except TransportLost:
+            raise
+        except RunFailed as error:
+            if time.monotonic() + _PAUSES_S[1] >= deadline:
+                raise RunFailed(f"tcp {place} did not answer within {timeout_s:g} s: {error.message}") from error
+        time.sleep(_PAUSES_S[1])
+
+
+def _host_and_port(place: str) -> tuple[str, int]:
     host, _, port = place.rpartition(":")
     if not host or not (port.isascii() and port.isdigit() and int(port) < 65536):
         raise RunFailed(f"found {place!r}, expected host:port")
+    return host.strip("[]"), int(port)
+
+
+def _connect(place: str, timeout_s: float) -> bytes:
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=timeout_s).close()
+        socket.create_connection(_host_and_port(place), timeout=timeout_s).close()
     except UnicodeError as error:
         raise RunFailed(f"found {place!r}, whose host is no name") from error
     return b""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ...engine.ports import Commands, Leftover, Problem, RenderedFile, Surroundings
 from ...engine.results import Finding
@@ -42,9 +42,13 @@ class LocalRunner:
             what = "wait: condition" if step.action == "wait" else step.action
             remedy = "use run or script, or put the target on a runner of kind kubernetes"
             return [Problem(message=f"step {step.name}: found {what}, expected run, script or another wait: there is no cluster", remedy=remedy)]
-        if step.on == Role.CONTROL_PLANE:
-            return [Problem(message=f"step {step.name}: found on: {step.on}, but this host has no control plane", remedy="use on: controller")]
+        if Role.CONTROL_PLANE in (step.on if isinstance(step.on, tuple) else (step.on,)):
+            return [Problem(message=f"step {step.name}: found on: {Role.CONTROL_PLANE}, but this host has no control plane", remedy="use on: controller")]
         return []
+
+    def step_hosts(self, site: Site) -> Mapping[Role, str]:
+        """Every role is on this host."""
+        return dict.fromkeys(Role, "this machine")
 
     def check(self, site: Site) -> Sequence[Finding]:
         """Doctor: shell, kernel, rights, disk space, CPUs."""

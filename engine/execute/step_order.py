@@ -1,0 +1,76 @@
+"""The steps of a target's lifecycles, in the order in which they are carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ..estimate import lifecycles
+from ..spec import Json, Lifecycle, Step, Target
+
+SESSION, RUN = "session", "run"
+
+
+class Phase(StrEnum):
+    """The parts of a lifecycle."""
+
+    BOOTSTRAP = "bootstrap"
+    READY = "ready"
+    DESTROY = "destroy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnStep:
+    """A step of a target, the phase it belongs to, and whether it is carried out once per ``run`` or per ``session``."""
+
+    target: str
+    phase: Phase
+    step: Step
+    per: str = RUN
+
+
+def lifecycles_of(target: Target, per: str) -> tuple[Lifecycle, ...]:
+    """The lifecycles with this ``per``, in the order in which they are brought up: components as written, then the target's own."""
+    own, *components = lifecycles(target)
+    return tuple(lifecycle for lifecycle in (*components, own) if lifecycle.per == per)
+
+
+def rising(target: Target, per: str) -> Iterator[OwnStep]:
+    """What brings the target up: every bootstrap, then every ready."""
+    found = lifecycles_of(target, per)
+    for phase in (Phase.BOOTSTRAP, Phase.READY):
+        for lifecycle in found:
+            for step in lifecycle.bootstrap if phase is Phase.BOOTSTRAP else lifecycle.ready:
+                yield OwnStep(target=target.name, phase=phase, step=step, per=per)
+
+
+def falling(target: Target, per: str) -> Iterator[OwnStep]:
+    """What takes it down: the lifecycles the other way round, the steps of each as written."""
+    for lifecycle in reversed(lifecycles_of(target, per)):
+        for step in lifecycle.destroy:
+            yield OwnStep(target=target.name, phase=Phase.DESTROY, step=step, per=per)
+
+
+def steps_per(target: Target, per: str) -> tuple[OwnStep, ...]:
+    """What brings up and takes down what is there once for the run, or anew for every session."""
+    return (*rising(target, per), *falling(target, per))
+
+
+def all_steps(target: Target) -> Iterator[OwnStep]:
+    """Every step of ``target``, in the order in which they run."""
+    for per in (RUN, SESSION):
+        yield from rising(target, per)
+    for per in (SESSION, RUN):
+        yield from falling(target, per)
+
+
+def argument_words(step: Step) -> list[str]:
+    """The words of a ``run`` step as written."""
+    words: Json = step.arguments.get("argv")
+    return [str(word) for word in words] if isinstance(words, list | tuple) else []
+
+
+def script_name(step: Step) -> str:
+    """The file of a ``script`` step, as written."""
+    return str(step.arguments.get("file"))

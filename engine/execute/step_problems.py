@@ -1,0 +1,73 @@
+"""Why lifecycle steps cannot be carried out: asked before anything is reached or created."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ..errors import RunFailed, SpecError, Unsupported
+from ..ports import Problem, StepRunner
+from ..spec import Spec, Step, Target
+from .captures import check_captures, references
+from .step_order import RUN, SESSION, OwnStep, all_steps, steps_per
+from .step_places import Runners, StepPlace, places_of
+
+
+def find_step_problems(spec: Spec, targets: Iterable[str], runners: Runners) -> Iterator[Problem]:
+    """Why steps of these targets cannot be carried out. Pure: nothing is reached, nothing is created."""
+    for target in (spec.target(name) for name in targets):
+        yield from _mixed_outputs(target)
+        for own in all_steps(target):
+            yield from _problems(target, own.step, runners)
+
+
+def _problems(target: Target, step: Step, runners: Runners) -> Iterator[Problem]:
+    try:
+        places = places_of(target, step, runners)
+    except Unsupported:
+        return  # told for its experiments
+    except RunFailed as error:
+        yield _problem(target, step, error.message, error.remedy or "correct the step")
+        return
+    for place in {place.site.name: place for place in places}.values():
+        yield from _of_runner(target, step, place, runners)
+    yield from _own_problems(target, step)
+
+
+def _of_runner(target: Target, step: Step, place: StepPlace, runners: Runners) -> Iterator[Problem]:
+    carrier = runners(place.site.runner)
+    if not isinstance(carrier, StepRunner):
+        yield _problem(target, step, f"the {place.site.runner} runner carries out no lifecycle steps yet", "prepare the target by hand")
+        return
+    for problem in carrier.unsupported_step(step, place.site):
+        yield Problem(message=f"target {target.name}: {problem.message}", remedy=problem.remedy)
+
+
+def _own_problems(target: Target, step: Step) -> Iterator[Problem]:
+    if references(step.arguments, "secret") and step.action != "wait":
+        message = "found a secret in an argument, where every user of the host can read it"
+        yield _problem(target, step, message, "hand it over in the step's env")
+    if step.capture and step.action == "wait" and "http" not in step.arguments:
+        yield _problem(target, step, "found capture at a wait that prints nothing", "capture from a run step, or from wait: http")
+    try:
+        check_captures(step)
+    except SpecError as error:
+        yield _problem(target, step, error.message, error.remedy or "correct the capture")
+
+
+def _mixed_outputs(target: Target) -> Iterator[Problem]:
+    """What stands for the whole run cannot use what a session captures."""
+    of_sessions = {(own.step.name, name) for own in steps_per(target, SESSION) for name in own.step.capture}
+    for own in steps_per(target, RUN):
+        for used in sorted(_outputs(own)):
+            step, _, rest = used.partition(".")
+            if (step, rest.rpartition(".")[2]) in of_sessions:
+                message = f"found ${{output:{used}}}, which only exists within a session"
+                yield _problem(target, own.step, message, "give both lifecycles the same `per`")
+
+
+def _outputs(own: OwnStep) -> frozenset[str]:
+    return references(own.step.arguments, "output") | references(own.step.env, "output")
+
+
+def _problem(target: Target, step: Step, message: str, remedy: str) -> Problem:
+    return Problem(message=f"target {target.name}: step {step.name}: {message}", remedy=remedy)
