@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .host import shaping
-from .parts import HOME, call
+from .parts import HOME, BedError, call
 
 FIRST_SUBNET, LAST_SUBNET = 128, 239  # 10.B.0.0/16, one B per bed
 
@@ -110,9 +110,12 @@ def host_address(plan: Plan, number: int) -> str:
 
 
 def remove_link(name: str) -> None:
-    """Remove the controller's link, if it is still there."""
-    if link_is_there(name):
+    """Remove the controller's link, if it is still there: it also goes with the namespace at its other end, at any moment."""
+    try:
         call(["ip", "link", "delete", f"bh-{name}"])
+    except BedError:
+        if link_is_there(name):
+            raise
 
 
 def link_is_there(name: str) -> bool:
