@@ -19,7 +19,7 @@ RANKED = ("*mtu*", "*encryption*", "cni.*", "mesh.*", "*proxy_mode*", "cvm.*", "
 
 def list_differences(run: RunData, analysis: Analysis) -> tuple[ObservedDifference, ...]:
     """For every pair of targets with an established primary difference: the facts that differ, most telling first, then monitor figures."""
-    pairs = dict.fromkeys((c.baseline, c.target) for c in analysis.contrasts if c.primary and established(c))
+    pairs = dict.fromkeys((c.baseline, c.target) for c in analysis.contrasts if c.primary and c.paths is None and established(c))
     titles = {t.name: t.title for t in run.spec.targets}
     rows = []
     for baseline, target in pairs:

@@ -1,10 +1,24 @@
-"""Figures with one line per target: sessions in order of time, and the distribution of session values."""
+"""Figures with one line per target: sessions in order of time, the distribution of session values, and the means of a sweep."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from .figures import Figure, Group, Plotted, Reference, colour_of, describe_groups, finish_figure, in_view, write_subtitle
+from ..engine.analysis.model import Summary
+from .figures import (
+    Figure,
+    Group,
+    Plotted,
+    Reference,
+    colour_of,
+    confidence_of,
+    describe_groups,
+    ends_of,
+    finish_figure,
+    in_view,
+    write_subtitle,
+)
 from .numbers import Scale
 from .svg import INK, MUTED, Axis, Canvas, draw_x_axis, draw_y_axis, fit, make_axis, text_width
 
@@ -48,6 +62,48 @@ def draw_distribution(name: str, title: str, rows: Sequence[Plotted], scale: Sca
     canvas.text((LEFT + RIGHT) / 2, BOTTOM + 36, scale.unit, size=11, colour=MUTED, anchor="middle")
     words = describe_groups((Group(label="", rows=tuple(rows)),), scale, None)
     return Figure(name=name, title=title, description=words, svg=canvas.finish(name, title, words))
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """One line of a sweep: what it is called, its place in the palette, and a summary at each position of the axis."""
+
+    label: str
+    colour: int
+    points: tuple[tuple[float, Summary], ...]
+
+
+def draw_sweep(name: str, title: str, axis: str, lines: Sequence[Swept], scale: Scale, reference: Reference | None = None) -> Figure:
+    """Means with their intervals along an axis, one line per target."""
+    known = [point for line in lines for point in line.points]
+    values = [scale.of(v) for _, summary in known for v in (summary.centre, *ends_of(summary))]
+    shown = in_view(reference, values, scale, zero=True)
+    y_axis = make_axis([*values, *([scale.of(shown.value)] if shown else [])], BOTTOM, TOP, zero=True, wanted=5)
+    x_axis = make_axis([x for x, _ in known], LEFT + 18, RIGHT - 18, zero=True)
+    rows = [Plotted(label=line.label, colour=line.colour, summary=line.points[0][1] if line.points else None) for line in lines]
+    canvas = Canvas(height=BOTTOM + 52)
+    canvas.heading(title, write_subtitle(f"mean with {confidence_of(rows)}interval", scale, rows))
+    _legend(canvas, rows)
+    draw_y_axis(canvas, y_axis, LEFT, RIGHT)
+    draw_x_axis(canvas, x_axis, TOP, BOTTOM)
+    for line, row in zip(lines, rows, strict=True):
+        _sweep_line(canvas, x_axis, y_axis, line, row, scale)
+    if shown:
+        y = y_axis.at(scale.of(shown.value))
+        canvas.line(LEFT, y, RIGHT, y, colour=INK, width=1.2, dash="5 4")
+        canvas.text(RIGHT, y - 5, shown.label, size=11, anchor="end", width=400)
+    canvas.text((LEFT + RIGHT) / 2, BOTTOM + 36, axis, size=11, colour=MUTED, anchor="middle")
+    groups = [Group(label=f"{axis} {x:g}", rows=(replace(row, summary=s),)) for line, row in zip(lines, rows, strict=True) for x, s in line.points]
+    return finish_figure(canvas, name, title, describe_groups(groups, scale, reference), reference, shown)
+
+
+def _sweep_line(canvas: Canvas, x_axis: Axis, y_axis: Axis, line: Swept, row: Plotted, scale: Scale) -> None:
+    path = [(x_axis.at(x), y_axis.at(scale.of(summary.centre))) for x, summary in line.points]
+    canvas.polyline(path, colour=colour_of(row), width=2, dash=DASHES[row.colour % len(DASHES)])
+    for (px, py), (x, summary) in zip(path, line.points, strict=True):
+        for low, high in [ends_of(summary)] if summary.interval else []:
+            canvas.line(px, y_axis.at(scale.of(low)), px, y_axis.at(scale.of(high)), colour=colour_of(row), width=1.6)
+        canvas.dot(px, py, 4, fill=colour_of(row), tooltip=f"{row.label}, {x:g}: {scale.quantity(summary.centre)}")
 
 
 def _legend(canvas: Canvas, rows: Sequence[Plotted]) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ..engine.analysis.model import Cell, Contrast
-from .curves import draw_distribution, draw_sessions
+from ..engine.analysis.model import Cell, Contrast, Saturation
+from .curves import Swept, draw_distribution, draw_sessions, draw_sweep
 from .figures import Figure, Group, Plotted, Reference
 from .numbers import Scale, scale_column
 from .ratios import RatioRow, draw_ratios
@@ -46,6 +46,36 @@ def draw_cell(anchor: str, name: str, kinds: Sequence[str], cells: Sequence[Cell
     if "ecdf" in kinds:
         figures.append(draw_distribution(f"{anchor}-ecdf", title, rows, scale))
     return tuple(figures)
+
+
+def draw_sweeps(
+    anchor: str, title: str, sweeps: Sequence[Saturation], cells: Mapping[str, Sequence[Cell]], titles: Mapping[str, str]
+) -> Iterator[Figure]:
+    """One figure per axis and point of the other axes: a line per target."""
+    groups: dict[tuple[str, tuple[tuple[str, str], ...]], list[Saturation]] = {}
+    for sweep in sweeps:
+        groups.setdefault((sweep.axis, sweep.others), []).append(sweep)
+    for number, ((axis, others), members) in enumerate(groups.items(), start=1):
+        measured = [_points(each, cells) for each in members]
+        chosen = [cell for points in measured for _, cell in points]
+        if chosen:
+            lines = [_swept(each, points, titles) for each, points in zip(members, measured, strict=True)]
+            scale = scale_column([cell.summary.centre for cell in chosen if cell.summary], chosen[0].metric.unit)
+            name = f"{anchor}-sweep" if number == 1 else f"{anchor}-sweep-{number}"
+            about = "".join(f", {other} {label}" for other, label in others)
+            yield draw_sweep(name, f"{title}: {title_of(chosen[0].metric)}{about}", axis, lines, scale, _reference(chosen))
+
+
+def _swept(sweep: Saturation, points: Sequence[tuple[float, Cell]], titles: Mapping[str, str]) -> Swept:
+    order = list(titles)
+    colour = order.index(sweep.target) if sweep.target in order else len(order)
+    return Swept(titles.get(sweep.target, sweep.target), colour, tuple((x, cell.summary) for x, cell in points if cell.summary))
+
+
+def _points(sweep: Saturation, cells: Mapping[str, Sequence[Cell]]) -> list[tuple[float, Cell]]:
+    """The points that were measured: position on the axis and cell."""
+    found = [(float(p.label), next((c for c in cells.get(p.cell, ()) if c.primary and c.target == sweep.target), None)) for p in sweep.points]
+    return [(x, cell) for x, cell in found if cell is not None and cell.summary is not None]
 
 
 def _bars(anchor: str, title: str, cells: Sequence[Cell], titles: Mapping[str, str]) -> Iterator[Figure]:

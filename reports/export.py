@@ -15,7 +15,8 @@ from ..engine.results import RunData, Trial, TrialKind
 from ..engine.spec import Json
 from .numbers import steady
 from .selection import is_private
-from .sentences import Names, shown_percent, verdict_words, write_sentence
+from .sentences import name_sides, shown_percent, verdict_words, write_sentence
+from .sweeps import write_saturation
 
 FORMAT = "benchspec-results/1"
 COLUMNS = ("trial", "session", "kind", "target", "workload", "cell", "metric", "labels", "value", "unit", "status")
@@ -32,7 +33,7 @@ def export_json(run: RunData, analysis: Analysis) -> bytes:
     titles = {target.name: target.title for target in run.spec.targets}
     contrasts = []
     for contrast in analysis.contrasts:
-        names = Names(baseline=titles.get(contrast.baseline, contrast.baseline), target=titles.get(contrast.target, contrast.target))
+        names = name_sides(contrast, titles)
         row = dict(_mapping(contrast))
         row["words"] = verdict_words(contrast)
         percent = shown_percent(contrast)
@@ -50,6 +51,7 @@ def export_json(run: RunData, analysis: Analysis) -> bytes:
         "family": analysis.family,
         "cells": plain(analysis.cells),
         "contrasts": contrasts,
+        "saturations": [{**_mapping(each), "sentence": write_saturation(each, titles, analysis.confidence)} for each in analysis.saturations],
         "experiments": [{"id": e.id, "target": e.target, "workload": e.workload, "cell": e.cell, "primary": e.primary} for e in run.experiments],
         "skipped": plain(run.skipped),
         "trials": [_trial(trial) for trial in run.trials],

@@ -116,8 +116,32 @@ class CellView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SweepRow:
+    """One point of a sweep: its mean in the sweep's unit, and what later points add to it, bounded from below and above."""
+
+    point: str
+    centre: str
+    least: str
+    most: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepView:
+    """Where a rate levels off along an axis on one target: the sentence, and the points. ``others`` are the fixed axes."""
+
+    target: str
+    others: str
+    metric: str
+    unit: str
+    gain: str
+    sentence: str
+    rows: tuple[SweepRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadView:
-    """One workload of the spec: what was run, figures over all its cells, and the cells."""
+    """One workload of the spec: what was run, figures over all its cells, where sweeps level off, and the cells."""
 
     name: str
     title: str
@@ -126,6 +150,7 @@ class WorkloadView:
     settings: tuple[Item, ...]
     figures: tuple[Figure, ...]
     cells: tuple[CellView, ...]
+    sweeps: tuple[SweepView, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

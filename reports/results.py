@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from ..engine.analysis.model import Analysis, Cell, Contrast, LimitState, Summary
 from ..engine.results import Direction, Metric, RunData
 from ..engine.spec import Experiment, Price, WorkloadSpec
-from .drawings import draw_cell, draw_workload
+from .drawings import draw_cell, draw_sweeps, draw_workload
 from .model import CellView, Comparison, DescriptiveRow, Item, ResultRow, WorkloadView
 from .numbers import ABSENT, Scale, plain_decimals, scale_column, write_share
-from .sentences import Names, shown_percent, tone_of, verdict_words, write_sentence, write_test
+from .sentences import name_sides, shown_percent, tone_of, verdict_words, write_sentence, write_test
+from .sweeps import describe_sweep
 from .trials import Tally, refer
 from .values import flatten, make_slugs, title_of, write_value
 
@@ -31,10 +32,6 @@ class Context:
     cells: Mapping[str, Sequence[Cell]]
     contrasts: Mapping[str, Sequence[Contrast]]
     experiments: Mapping[tuple[str, str], str]
-
-    def names(self, contrast: Contrast) -> Names:
-        """What the two sides of a contrast are called."""
-        return Names(baseline=self.title(contrast.baseline), target=self.title(contrast.target))
 
     def title(self, target: str) -> str:
         """A target's title; its name when it is not in the spec."""
@@ -78,8 +75,9 @@ def describe_workloads(context: Context) -> tuple[WorkloadView, ...]:
 def compare(context: Context, contrast: Contrast) -> Comparison:
     """One comparison in words; the percent never leaves without its verdict."""
     percent, words = shown_percent(contrast), verdict_words(contrast)
-    experiments = [context.experiments[contrast.cell, target] for target in (contrast.baseline, contrast.target)]
-    names = context.names(contrast)
+    sides = ((contrast.baseline_cell or contrast.cell, contrast.baseline), (contrast.cell, contrast.target))
+    experiments = [context.experiments[side] for side in sides]
+    names = name_sides(contrast, context.titles)
     return Comparison(
         cell=contrast.cell,
         series=contrast.series,
@@ -99,7 +97,8 @@ def _workload(context: Context, workload: WorkloadSpec, experiments: Mapping[str
     names = list(experiments)
     cells = [_cell(context, name, experiments[name]) for name in names]
     primaries = [cell for name in names for cell in context.cells.get(name, ()) if cell.primary]
-    contrasts = [c for name in names for c in context.contrasts.get(name, ()) if c.primary]
+    contrasts = [c for name in names for c in context.contrasts.get(name, ()) if c.primary and c.paths is None]
+    sweeps = [each for each in context.analysis.saturations if each.workload == workload.name]
     figures = draw_workload(
         context.anchors[workload.name],
         workload.title,
@@ -115,8 +114,9 @@ def _workload(context: Context, workload: WorkloadSpec, experiments: Mapping[str
         anchor=context.anchors[workload.name],
         tool=workload.tool,
         settings=_settings(workload),
-        figures=figures,
+        figures=(*figures, *draw_sweeps(context.anchors[workload.name], workload.title, sweeps, context.cells, context.titles)),
         cells=tuple(cells),
+        sweeps=tuple(describe_sweep(each, context.titles, context.analysis.confidence) for each in sweeps),
     )
 
 

@@ -6,6 +6,7 @@ direction; nothing here speaks of causes. A percent is 100 (b/a - 1) with a the 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -29,6 +30,14 @@ class Names:
 
     baseline: str
     target: str
+
+
+def name_sides(contrast: Contrast, titles: Mapping[str, str]) -> Names:
+    """Both sides by their targets' titles; by their paths as well where they are two paths of one target."""
+    baseline, target = (titles.get(name, name) for name in (contrast.baseline, contrast.target))
+    if contrast.paths is None:
+        return Names(baseline=baseline, target=target)
+    return Names(baseline=f"{baseline} ({contrast.paths[0]})", target=f"{target} ({contrast.paths[1]})")
 
 
 def established(contrast: Contrast) -> Difference | None:

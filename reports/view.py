@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from ..engine.analysis.model import Analysis
@@ -16,6 +17,7 @@ from .numbers import write_declared
 from .results import Context, compare, describe_workloads, make_context
 from .selection import compare_facts
 from .sentences import Tone
+from .sweeps import write_saturation
 from .trials import list_excluded, list_raw, tally_trials
 from .values import make_slugs
 
@@ -95,10 +97,18 @@ def _about(run: RunData) -> tuple[Item, ...]:
 
 
 def _summarise(context: Context) -> tuple[Statement, ...]:
-    """One sentence per primary comparison: established differences first, then open ones, then void ones; the page's order within each."""
+    """Where sweeps level off; then one sentence per primary comparison: established differences first, then open ones, then void ones."""
     comparisons = [compare(context, c) for c in context.analysis.contrasts if c.primary]
     statements = [Statement(cell=c.cell, text=c.sentence, tone=c.tone, anchor=context.anchors.get(c.cell, "")) for c in comparisons]
-    return tuple(sorted(statements, key=lambda s: RANK[s.tone]))
+    return (*_levels(context), *sorted(statements, key=lambda s: RANK[s.tone]))
+
+
+def _levels(context: Context) -> Iterator[Statement]:
+    """Where the rates of sweeps level off."""
+    for each in context.analysis.saturations:
+        text = write_saturation(each, context.titles, context.analysis.confidence)
+        tone = Tone.NEUTRAL if each.reason is None else Tone.VOID
+        yield Statement(cell=each.workload, text=text, tone=tone, anchor=context.anchors.get(each.workload, ""))
 
 
 def _findings(context: Context) -> tuple[FindingRow, ...]:

@@ -28,6 +28,8 @@ from benchspec.reports.model import (
     Reference,
     ResultRow,
     Statement,
+    SweepRow,
+    SweepView,
     View,
     WorkloadView,
 )
@@ -37,7 +39,7 @@ from tests.reports.sample_run import make_analysis, make_run
 TEXT = (Path(__file__).parents[2] / "docs" / "writing-templates.md").read_text(encoding="utf-8")
 DOCUMENTED = set(re.findall(r"`([a-z_0-9]+)`", TEXT))
 CONTEXT = (
-    View, Item, Statement, WorkloadView, CellView, ResultRow, DescriptiveRow, Comparison, Reference, Figure,
+    View, Item, Statement, WorkloadView, SweepView, SweepRow, CellView, ResultRow, DescriptiveRow, Comparison, Reference, Figure,
     Configuration, FactRow, FactLine, FactTable, ClaimRow,
     FindingRow, ObservedDifference, Absence, ExcludedTrial, RawRow,
 )  # fmt: skip
