@@ -145,13 +145,10 @@ def scale(bed: Path, counts: Sequence[int], rounds: int) -> None:
     for (name, count), figures in seen.items():
         now, least = _medians(figures), _medians(seen[name, counts[0]])
         further = count - counts[0]
-        rest = (
-            [f"{1e3 * (now[k] - least[k]) / further:.1f}" for k in ("cpu_s", "warm_cpu_s")] if further else ["", ""],
-            [f"{(now['resident_kib'] - least['resident_kib']) / further:.0f}"] if further else [""],
-        )
-        print(
-            f"| {name} | {count} | {now['cold_s']:.2f} | {now['warm_s']:.2f} | {' | '.join(rest[0])} | {now['resident_kib'] / 1024:.0f} | {rest[1][0]} |"
-        )
+        slopes = (("cpu_s", 1e3, ".1f"), ("warm_cpu_s", 1e3, ".1f"), ("resident_kib", 1, ".0f"))
+        cold, warm, memory = (f"{unit * (now[key] - least[key]) / further:{shape}}" if further else "" for key, unit, shape in slopes)
+        mebibytes = now["resident_kib"] / 1024
+        print(f"| {name} | {count} | {now['cold_s']:.2f} | {now['warm_s']:.2f} | {cold} | {warm} | {mebibytes:.0f} | {memory} |")
 
 
 def _medians(figures: Sequence[dict[str, float]]) -> dict[str, float]:
