@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .app import VERBS
-from .options import DIRECTORY, RUNS, print_json
+from .options import DIRECTORY, RUNS, host_keys_option, print_json
 from .terminal import echo
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 @click.argument("run", type=DIRECTORY, required=False)
 @click.option("--all", "everything", is_flag=True, help=f"Clean every run directory in RUN, a folder.  [default: {RUNS}]")
 @click.option("--yes", "-y", is_flag=True, help="Carry out the spec's own destroy steps without asking.")
+@host_keys_option
 @click.option("--json", "as_json", is_flag=True, help="Print what was done and what is left as JSON.")
 def command(run: Path | None, everything: bool, yes: bool, as_json: bool) -> None:
     """Remove whatever RUN left on its sites: processes, work directories. The run directory itself, with everything measured, stays.
@@ -132,7 +133,7 @@ def clean_directory(directory: RunDirectory, observer: Observer) -> Outcome:
         with contextlib.ExitStack() as stack:
             journal = stack.enter_context(Journal(directory.journal_path))
             spec, plan = build_spec(directory.resolved()), read_plan(directory)
-            done = clean(directory, spec, plan, catalogue().runner, journal, observer)
+            done = clean(directory, spec, plan, catalogue(directory).runner, journal, observer)
     except Interrupted:
         raise
     except BenchspecError as error:

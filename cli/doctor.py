@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .app import VERBS
-from .options import SPEC_FILE, print_json
+from .options import SPEC_FILE, host_keys_option, print_json
 from .terminal import echo
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @click.argument("spec", type=SPEC_FILE, required=False)
 @click.option("--install-tools", is_flag=True, help="Install what is missing with the host's package manager, after saying which.")
 @click.option("--yes", "-y", is_flag=True, help="Ask the spec's own programs for their versions too, which executes them.")
+@host_keys_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(spec: Path | None, install_tools: bool, yes: bool, as_json: bool) -> int:
     """Check the sites of SPEC, or this host for the quickstart: tools and versions, disk, rights, and what would have to be installed.
@@ -77,9 +78,9 @@ def _needed(spec: Spec, *, trusted: bool) -> Mapping[str, tuple[Site, Mapping[Ro
 
 
 def _examine(site: Site, tools_of: Mapping[Role, Sequence[Tool]], *, install: bool) -> tuple[Sequence[Finding], Sequence[ToolStatus]]:
-    from ..runners.registry import get_runner
+    from .execution import catalogue
 
-    runner = get_runner(site.runner)
+    runner = catalogue().runner(site.runner)
     findings = tuple(runner.check(site))
     session = runner.connect(site, "doctor")
     found: list[ToolStatus] = []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .app import VERBS
-from .options import RUNS
+from .options import RUNS, host_keys_option
 from .terminal import echo
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 @click.command("down", short_help=VERBS["down"])
 @click.argument("spec", metavar="SPEC|DIRECTORY", type=click.Path(path_type=Path))
 @click.option("--yes", "-y", is_flag=True, help="Carry out the spec's own destroy steps without asking.")
+@host_keys_option
 @click.option("--json", "as_json", is_flag=True, help="Print what was done and what is left as JSON.")
 def command(spec: Path, yes: bool, as_json: bool) -> None:
     """Take down what `benchspec up`, or `run --keep`, left standing: of SPEC (looked for in runs/), or in DIRECTORY.
@@ -43,5 +44,7 @@ def _find(spec: Path) -> list[RunDirectory]:
         return find_upkeep(load_spec(spec).spec.name, RUNS)
     directory = RunDirectory.open(spec)
     if not is_upkeep(directory):
-        raise UsageError("found a run, expected a directory that `benchspec up` made", where=str(spec), remedy="`benchspec clean` removes what a run left")
+        raise UsageError(
+            "found a run, expected a directory that `benchspec up` made", where=str(spec), remedy="`benchspec clean` removes what a run left"
+        )
     return [directory]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .options import accepts_new_host_keys
 from .terminal import echo
 
 if TYPE_CHECKING:
@@ -13,19 +14,26 @@ if TYPE_CHECKING:
     from ..engine.execute.lifecycle import Adopted
     from ..engine.execute.run import Catalogue, Options
     from ..engine.plan import Plan
-    from ..engine.ports import Problem
+    from ..engine.ports import Problem, Runner
     from ..engine.results import RunData
     from ..engine.rundir import RunDirectory
     from ..engine.spec import Spec
 
 
-def catalogue() -> Catalogue:
-    """The runners and workloads of this installation."""
+def catalogue(directory: RunDirectory | None = None) -> Catalogue:
+    """The runners and workloads of this installation. Host keys that the user lets runners accept are kept in ``directory``."""
     from ..engine.execute.run import Catalogue
+    from ..engine.ports import KeepsHostKeys
     from ..runners.registry import get_runner
     from ..workloads.registry import get_workload
 
-    return Catalogue(runner=get_runner, workload=get_workload)
+    def runner(kind: str) -> Runner:
+        found = get_runner(kind)
+        if isinstance(found, KeepsHostKeys):
+            found.keep_host_keys(directory.known_hosts_path if directory else None, accept_new=accepts_new_host_keys())
+        return found
+
+    return Catalogue(runner=runner, workload=get_workload)
 
 
 def refuse_problems(problems: Sequence[Problem]) -> None:
@@ -51,7 +59,7 @@ def carry_out(
     error: BenchspecError | None = None
     with choose_observer(json_lines=json_lines, quiet=quiet) as observer:
         try:
-            Run(directory, spec, plan, catalogue(), observer, options, adopted or NOTHING).execute()
+            Run(directory, spec, plan, catalogue(directory), observer, options, adopted or NOTHING).execute()
         except Locked:  # the page is for whoever holds the run to write, and not while it measures
             raise
         except BenchspecError as caught:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., object])
 
+_ACCEPT = "benchspec.accept-new-host-keys"
+
 RUNS = Path("runs")
 """Where run directories are made and looked for."""
 
@@ -56,7 +58,26 @@ def keep_option(function: F) -> F:
         "Leave the targets standing after the run: always, only if it failed (for a look at them), or never. What is kept is used by the next run, and "
         "taken down by `benchspec down`. What comes with every session (per: session) is always destroyed."
     )
-    return click.option("--keep", type=click.Choice(list(Keep)), default=Keep.NEVER.value, show_default=True, help=text)(function)
+    return click.option("--keep", type=click.Choice([keep.value for keep in Keep]), default=Keep.NEVER.value, show_default=True, help=text)(function)
+
+
+def host_keys_option(function: F) -> F:
+    """``--accept-new-host-keys``; :func:`accepts_new_host_keys` says whether it was given."""
+
+    def remember(context: click.Context, _: click.Parameter, value: bool) -> None:
+        context.meta[_ACCEPT] = value
+
+    text = (
+        "Connect over SSH to hosts whose key nobody vouches for, too. The key is told, recorded in the run and binding from then on; a host that "
+        "shows another key than the known one is refused all the same."
+    )
+    return click.option("--accept-new-host-keys", is_flag=True, expose_value=False, callback=remember, help=text)(function)
+
+
+def accepts_new_host_keys() -> bool:
+    """Whether the verb that is carried out was given ``--accept-new-host-keys``."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(_ACCEPT))
 
 
 def load_and_plan(path: Path, overrides: tuple[str, ...], seed: int | None, only: tuple[str, ...], max_experiments: int) -> tuple[LoadedSpec, Plan]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .app import VERBS
-from .options import DIRECTORY
+from .options import DIRECTORY, host_keys_option
 
 if TYPE_CHECKING:
     from ..engine.rundir import RunDirectory
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 @click.option("--yes", "-y", is_flag=True, help="Run the spec's own commands without asking.")
 @click.option("--allow-drift", is_flag=True, help="Measure even where the spec's claims are contradicted; the page says so.")
 @click.option("--install-tools", is_flag=True, help="Install missing tools with the host's package manager, after saying which.")
+@host_keys_option
 @click.option("--json-lines", is_flag=True, help="Print events as JSON lines on stdout.")
 @click.option("--quiet", "-q", is_flag=True, help="Print the page's path only.")
 def command(run: Path, yes: bool, allow_drift: bool, install_tools: bool, json_lines: bool, quiet: bool) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .app import VERBS
-from .options import DIRECTORY, RUNS, SPEC_FILE, Keep, keep_option, load_and_plan, overrides_option, plan_options
+from .options import DIRECTORY, RUNS, SPEC_FILE, Keep, host_keys_option, keep_option, load_and_plan, overrides_option, plan_options
 from .terminal import echo
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 @click.option("--yes", "-y", is_flag=True, help="Run the spec's own commands without asking.")
 @click.option("--allow-drift", is_flag=True, help="Measure even where the spec's claims are contradicted; the page says so.")
 @click.option("--install-tools", is_flag=True, help="Install missing tools with the host's package manager, after saying which.")
+@host_keys_option
 @keep_option
 @click.option("--up", type=DIRECTORY, help="Use what `benchspec up --out` left standing in this directory.  [default: looked for in runs/]")
 @click.option("--json-lines", is_flag=True, help="Print events as JSON lines on stdout.")

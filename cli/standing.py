@@ -35,7 +35,9 @@ def choose_upkeep(name: str, given: Path | None) -> RunDirectory | None:
     found = find_upkeep(name, RUNS)
     if len(found) > 1:
         names = ", ".join(str(directory.path) for directory in found)
-        raise UsageError(f"targets of {name} stand in several directories: {names}", remedy="name one with --up, or take some down with `benchspec down`")
+        raise UsageError(
+            f"targets of {name} stand in several directories: {names}", remedy="name one with --up, or take some down with `benchspec down`"
+        )
     return found[0] if found else None
 
 
@@ -77,7 +79,7 @@ def upkeep(
             with hold(directory, loaded.spec, standing_targets(directory), scripts):
                 pass  # only what was brought up by this very spec is added to
             with choose_observer(json_lines=json_lines, quiet=quiet) as observer:
-                bring_up(directory, loaded.spec, targets, catalogue().runner, observer, keep_failed=True)
+                bring_up(directory, loaded.spec, targets, catalogue(directory).runner, observer, keep_failed=True)
         with hold(directory, loaded.spec, targets, scripts) as adopted:
             yield adopted
     except BenchspecError:

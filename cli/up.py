@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from .app import VERBS
-from .options import DIRECTORY, SPEC_FILE, load_and_plan, overrides_option
+from .options import DIRECTORY, SPEC_FILE, host_keys_option, load_and_plan, overrides_option
 from .terminal import echo
 
 
@@ -17,6 +17,7 @@ from .terminal import echo
 @click.option("--only", multiple=True, metavar="SELECTOR", help="Only these targets, as in target=aks. Repeatable.")
 @click.option("--out", type=DIRECTORY, help="The directory to make.  [default: runs/NAME-up-TIME]")
 @click.option("--yes", "-y", is_flag=True, help="Carry out the spec's own steps without asking.")
+@host_keys_option
 @click.option("--json-lines", is_flag=True, help="Print events as JSON lines on stdout.")
 @click.option("--quiet", "-q", is_flag=True, help="Print the directory only.")
 def command(spec: Path, overrides: tuple[str, ...], only: tuple[str, ...], out: Path | None, yes: bool, json_lines: bool, quiet: bool) -> None:
@@ -48,5 +49,5 @@ def command(spec: Path, overrides: tuple[str, ...], only: tuple[str, ...], out: 
     confirm(list(own_steps(loaded.spec, plan, script_source(loaded.path.parent, scripts), standing)), yes=yes)
     directory = standing or create_directory(loaded, plan, out, scripts=scripts, purpose="up")
     with choose_observer(json_lines=json_lines, quiet=quiet) as observer:
-        bring_up(directory, loaded.spec, targets, catalogue().runner, observer)
+        bring_up(directory, loaded.spec, targets, catalogue(directory).runner, observer)
     echo(directory.path)

@@ -378,6 +378,18 @@ class Divisible(Protocol):
 
 
 @runtime_checkable
+class KeepsHostKeys(Protocol):
+    """A runner that knows its hosts by their keys."""
+
+    def keep_host_keys(self, kept: Path | None, *, accept_new: bool) -> None:
+        """Let the keys in ``kept`` bind besides those of before (a file, which need not be there); None: forget all, keep nothing.
+
+        ``accept_new``: a host whose key nobody vouches for is taken on faith, and its key kept there; a key that changed never is.
+        """
+        ...
+
+
+@runtime_checkable
 class DataSink(Protocol):
     """A session that can keep copies of results on the node of the role data-sink."""
 

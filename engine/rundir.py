@@ -5,6 +5,7 @@ spec.yaml       the spec's own bytes                                       plan.
 page.md.j2      the spec's page template, if it names one                  scripts/       the script files of its lifecycle steps
 journal.ndjson  every record (engine/journal.py)                           raw/NNNNNN/    what trial NNNNNN printed, and trial.json about it
 raw-steps/      what each try of a lifecycle step printed
+known_hosts     the keys of hosts that were taken on faith (--accept-new-host-keys): they bind when the run goes on or is cleaned
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from .results import RawFile
 
 FORMAT = "benchspec-run/v1"
 MANIFEST, SPEC, RESOLVED, PLAN, RAW = "manifest.json", "spec.yaml", "resolved.json", "plan.json", "raw"
-TEMPLATE, SCRIPTS, RAW_STEPS = "page.md.j2", "scripts", "raw-steps"
+TEMPLATE, SCRIPTS, RAW_STEPS, KNOWN_HOSTS = "page.md.j2", "scripts", "raw-steps", "known_hosts"
 _MOST_AT_ONCE = 8
 
 
@@ -186,6 +187,11 @@ class RunDirectory:
     def journal_path(self) -> Path:
         """Where the journal is."""
         return self.path / journal.NAME
+
+    @property
+    def known_hosts_path(self) -> Path:
+        """Where host keys that were taken on faith are kept."""
+        return self.path / KNOWN_HOSTS
 
     def resolved(self) -> Mapping[str, Any]:
         """The resolved spec."""

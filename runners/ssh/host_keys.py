@@ -40,22 +40,24 @@ class Verified:
 
 
 class Trust:
-    """What is known of host keys during a run. Keys accepted on faith are kept in the file ``kept``, and bind from then on."""
+    """What is known of host keys during a run. A key taken on faith binds from then on, and is kept in a file for when the run goes on."""
 
-    def __init__(self, *, accept_new: bool = False, kept: Path | None = None) -> None:
-        self._accept_new = accept_new
-        self._kept = kept
+    def __init__(self) -> None:
+        self._accept_new = False
+        self._kept: Path | None = None
         self._lock = threading.Lock()
         self._files: dict[tuple[Path, ...], tuple[Entry, ...]] = {}
         self._accepted: dict[str, HostKey] = {}
-        self.forget()
 
-    def forget(self) -> None:
-        """Read every file again when it is next needed."""
+    def keep(self, kept: Path | None, *, accept_new: bool) -> None:
+        """As :meth:`benchspec.engine.ports.KeepsHostKeys.keep_host_keys`; files of known hosts are read again when they are next needed."""
         with self._lock:
             self._files.clear()
-            if self._kept is not None:
-                self._accepted = {entry.names: entry.key for entry in known_hosts.read([self._kept])}
+            self._accept_new, self._kept = accept_new, kept
+            if kept is None:
+                self._accepted.clear()
+            else:
+                self._accepted |= {entry.names: entry.key for entry in _read_kept(kept)}
 
     def algorithms(self, route: Route) -> tuple[str, ...]:
         """The key types to ask the host for, those that are known of it first: it shows only one of its keys."""
@@ -133,6 +135,15 @@ def _changed(route: Route, key: HostKey, known: Sequence[tuple[str, str]]) -> Ho
 
 def _show(key: HostKey) -> str:
     return f"{key.algorithm} {key.fingerprint}"
+
+
+def _read_kept(path: Path) -> Sequence[Entry]:
+    try:
+        return known_hosts.read([path])
+    except OSError as error:
+        raise StorageError(
+            f"accepted host keys cannot be read: {error.strerror}", where=str(path), remedy="make it readable"
+        ) from error
 
 
 def _append(path: Path, line: str) -> None:

@@ -36,8 +36,8 @@ class _Held:
 class Pool:
     """Connections by the way they go. A connection lives while somebody holds it."""
 
-    def __init__(self, trust: Trust | None = None) -> None:
-        self.trust = trust or Trust()
+    def __init__(self) -> None:
+        self.trust = Trust()
         self._keys = KeyRing()
         self._lock = threading.Lock()
         self._held: dict[tuple[object, ...], _Held] = {}
