@@ -132,9 +132,8 @@ def print_ratio(ours: Sequence[Cost], theirs: Sequence[Cost]) -> None:
 def scale(bed: Path, counts: Sequence[int], rounds: int) -> None:
     """What a connection to a further host costs the client: CPU time and memory, by the difference to the fewest hosts."""
     print(f"{machine()}; medians of {rounds} rounds in turn\n")
-    print(
-        "| client | hosts | cold s | warm s | CPU ms per further host, cold | warm | resident MiB | KiB per further host |\n|---|---|---|---|---|---|---|---|"
-    )
+    print("| client | hosts | cold s | warm s | CPU ms per further host, cold | warm | resident MiB | KiB per further host |")
+    print("|---|---|---|---|---|---|---|---|")
     seen: dict[tuple[str, int], list[dict[str, float]]] = {(name, count): [] for name in CLIENTS for count in counts}
     for _ in range(rounds):
         for (name, count), figures in seen.items():
