@@ -25,7 +25,9 @@ _MOUNT = (
     """m=$(awk -v d="${DIR:-/}/" '{p=$5; if (p!="/") p=p "/"; if (index(d,p)==1 && length(p)>=n) {n=length(p); """
     """for (k=7; k<=NF && $k!="-"; k++); print $3, $(k+1), $(k+2), $6}}' "$ROOT/proc/self/mountinfo" | tail -n 1);"""
 )
-_MOUNT_DEVICE = _MOUNT + ' b="$ROOT/sys/dev/block/${m%% *}"; [ -e "$b" ] &&'
+# of an encrypting file system, the device below it
+_BELOW = f"""case $m in *" fuse."*crypt*|*" ecryptfs "*) DIR=$(echo "$m" | awk '{{print $3}}'); {_MOUNT} esac;"""
+_MOUNT_DEVICE = _MOUNT + _BELOW + ' b="$ROOT/sys/dev/block/${m%% *}"; [ -e "$b" ] &&'
 _QUEUE = _MOUNT_DEVICE + ' q="$b/queue"; [ -d "$q" ] || q="$b/../queue";'  # a partition's queue is that of its disk
 
 
@@ -56,6 +58,14 @@ def _release(name: str) -> str:
 
 def _file(path: str) -> str:
     return f'cat "$ROOT{path}"'
+
+
+def _running(*names: str) -> str:
+    """Which of these programs run, by the names that the kernel keeps of them (15 characters), or none."""
+    return (
+        f"""[ -r "$ROOT/proc/self/mountinfo" ] && {{ p=$(cat "$ROOT"/proc/[0-9]*/comm | grep -xE '{"|".join(names)}' | sort -u | paste -s -d , -);"""
+        ' echo "${p:-none}"; }'
+    )
 
 
 def _topology(expression: str) -> str:
@@ -90,8 +100,9 @@ _GENERIC_PRODUCT = (
 
 # UUIDs of device-mapper devices say who made them: CRYPT-LUKS2-..., CRYPT-PLAIN-... (cryptsetup)
 _ENCRYPTION = (
-    _MOUNT_DEVICE + ' case $(cat "$b/dm/uuid" "$b"/slaves/*/dm/uuid "$b"/slaves/*/slaves/*/dm/uuid "$b"/slaves/*/slaves/*/slaves/*/dm/uuid)'
-    " in *CRYPT-*) echo dm-crypt;; *) echo none;; esac"
+    _MOUNT + " case $m in *' fuse.gocryptfs '*) echo gocryptfs;; *' fuse.encfs '*) echo encfs;; *' fuse.cryfs '*) echo cryfs;;"
+    " *' ecryptfs '*) echo ecryptfs;; *) " + _MOUNT_DEVICE + ' case $(cat "$b/dm/uuid" "$b"/slaves/*/dm/uuid "$b"/slaves/*/slaves/*/dm/uuid'
+    ' "$b"/slaves/*/slaves/*/slaves/*/dm/uuid) in *CRYPT-*) echo dm-crypt;; *) echo none;; esac;; esac'
 )
 
 _PROVIDER = (
@@ -126,11 +137,19 @@ COMMANDS: dict[str, str] = {
     "cpu.cores_per_socket": _topology("cores/sockets"),
     "cpu.threads_per_core": _topology("n/cores"),
     "cpu.numa_nodes": 'n=0; for d in "$ROOT"/sys/devices/system/node/node[0-9]*; do [ -d "$d" ] && n=$((n+1)); done; [ $n -gt 0 ] && echo $n',
+    "cpu.numa_cpus": (
+        's=; for d in "$ROOT"/sys/devices/system/node/node[0-9]*; do [ -r "$d/cpulist" ] &&'
+        ' printf \'%s%s=%s\' "$s" "${d##*/node}" "$(cat "$d/cpulist")" && s=\'; \'; done'
+    ),
+    "cpu.nohz_full": f'[ -r {_CPU}/nohz_full ] && {{ c=$(cat {_CPU}/nohz_full); case $c in ""|*null*) echo none;; *) echo "$c";; esac; }}',
     "cpu.smt": _flag("/sys/devices/system/cpu/smt/active"),
     "cpu.cache_l3": f"sed -n 's/K$/*1024/p' {_CPU}/cpu0/cache/index3/size | awk -F'*' '{{printf \"%.0f\\n\", $1*$2}}'",
     "cpu.frequency_max": f"awk '{{printf \"%.0f\\n\", $1*1000}}' {_CPU}/cpu0/cpufreq/cpuinfo_max_freq",
     "cpu.frequency_driver": f"cat {_CPU}/cpu0/cpufreq/scaling_driver",
     "cpu.governor": f"cat {_CPU}/cpu[0-9]*/cpufreq/scaling_governor | sort -u | paste -s -d , -",
+    "cpu.frequency_limit": f"awk '{{printf \"%.0f\\n\", $1*1000}}' {_CPU}/cpu0/cpufreq/scaling_max_freq",
+    "cpu.energy_preference": f"cat {_CPU}/cpu[0-9]*/cpufreq/energy_performance_preference | sort -u | paste -s -d , -",
+    "cpu.idle_driver": f"cat {_CPU}/cpuidle/current_driver",
     "cpu.turbo": (
         f"if [ -r {_CPU}/intel_pstate/no_turbo ]; then {_flag('/sys/devices/system/cpu/intel_pstate/no_turbo', true='0', false='1')};"
         f" else {_flag('/sys/devices/system/cpu/cpufreq/boost')}; fi"
@@ -154,6 +173,12 @@ COMMANDS: dict[str, str] = {
     "memory.available": _memory("MemAvailable"),
     "memory.swap": _memory("SwapTotal"),
     "memory.swappiness": _file("/proc/sys/vm/swappiness"),
+    "memory.numa": (
+        's=; for d in "$ROOT"/sys/devices/system/node/node[0-9]*; do [ -r "$d/meminfo" ] && printf \'%s%s=%s\' "$s" "${d##*/node}" "$(awk'
+        """ '/MemTotal:/{printf "%.0f", $4*1024}' "$d/meminfo")" && s='; '; done"""
+    ),
+    "memory.dirty_ratio": _file("/proc/sys/vm/dirty_ratio"),
+    "memory.dirty_background_ratio": _file("/proc/sys/vm/dirty_background_ratio"),
     "memory.hugepages": """awk '/^HugePages_Total:/{print $2}' "$ROOT/proc/meminfo\"""",
     "memory.hugepage_size": _memory("Hugepagesize"),
     "memory.thp": _chosen("/sys/kernel/mm/transparent_hugepage/enabled"),
@@ -199,8 +224,11 @@ COMMANDS: dict[str, str] = {
     "net.tcp_rmem": "tr -s '\\t ' '  ' <\"$ROOT/proc/sys/net/ipv4/tcp_rmem\"",
     "net.tcp_wmem": "tr -s '\\t ' '  ' <\"$ROOT/proc/sys/net/ipv4/tcp_wmem\"",
     "net.somaxconn": _file("/proc/sys/net/core/somaxconn"),
+    "net.max_backlog": _file("/proc/sys/net/core/netdev_max_backlog"),
+    "net.busy_poll": _file("/proc/sys/net/core/busy_poll"),
+    "net.mtu_probing": _file("/proc/sys/net/ipv4/tcp_mtu_probing"),
     "net.ipv6": 'if [ -s "$ROOT/proc/net/if_inet6" ]; then echo true; elif [ -d "$ROOT/proc/net" ]; then echo false; fi',
-    "disk.device": f"{_MOUNT} echo \"$m\" | awk '{{print $3}}'",
+    "disk.device": f"{_MOUNT} {_BELOW} echo \"$m\" | awk '{{print $3}}'",
     "disk.filesystem": f"{_MOUNT} echo \"$m\" | awk '{{print $2}}'",
     "disk.mount_options": f"{_MOUNT} echo \"$m\" | awk '{{print $4}}'",
     "disk.size": f"""{_MOUNT_DEVICE} awk '{{printf "%.0f\\n", $1*512}}' "$b/size\"""",
@@ -220,6 +248,9 @@ COMMANDS: dict[str, str] = {
         f" elif {_REAL} command -v timedatectl >/dev/null;"
         " then case $(timedatectl show -p NTPSynchronized --value) in yes) echo true;; no) echo false;; esac; fi"
     ),
+    "clock.daemon": _running("chronyd", "ntpd", "systemd-timesyn", "ptp4l", "phc2sys", "openntpd"),
+    "service.irqbalance": f"case $({_running('irqbalance')}) in irqbalance) echo true;; none) echo false;; esac",
+    "tuned.profile": _file("/etc/tuned/active_profile"),
     "power.mains": (
         'for p in "$ROOT"/sys/class/power_supply/*; do [ "$(cat "$p/type")" = Mains ] || continue;'
         ' case $(cat "$p/online") in 1) echo true;; 0) echo false;; esac; break; done'

@@ -60,6 +60,10 @@ RULES: Sequence[Rule] = (
         advice="every start has the same memory layout, so sessions repeat its luck; type: sysctl kernel.randomize_va_space=2",
     ),
     Rule(
+        fact="service.irqbalance", noisy=_is(True), level=FindingLevel.NOTE,
+        advice="interrupts move to other CPUs while trials run, also to those that roles are pinned to; type: systemctl stop irqbalance",
+    ),
+    Rule(
         fact="clock.synchronised", noisy=_is(False), level=FindingLevel.WARNING,
         advice="times of several hosts cannot be compared; start a time service",
     ),

@@ -80,7 +80,7 @@ def test_a_fact_is_what_its_source_command_prints(name: str, observed: dict[str,
     printed = subprocess.run(["/bin/sh", "-c", kind.whole], env=ENVIRONMENT, capture_output=True, text=True, timeout=10, check=False).stdout
     assert "$ROOT" not in kind.whole + fact.source
     assert "\n" not in kind.whole + fact.source
-    assert len(fact.source) < 1000
+    assert len(fact.source) < 1200
     if kind.moves:
         assert (printed == "") == (fact.value is None)
     else:
