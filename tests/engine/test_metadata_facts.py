@@ -50,7 +50,7 @@ EXPECTED: dict[str, tuple[Json, ...]] = {
         "azure",
         "westus",
         "2",
-        "canonical:0001-com-ubuntu-confidential-vm-jammy:22_04-lts-cvm:22.04.202301140",
+        "canonical:ubuntu-confidential-vm-jammy:22_04-lts-cvm:22.04.202301140",
         "ConfidentialVM",
     ),
     "gcp": ("n2d-standard-4", "gcp", "europe-west3", "europe-west3-b", "debian-12-bookworm-v20240110", None),
