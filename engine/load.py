@@ -13,6 +13,7 @@ from pathlib import Path
 
 from yaml.nodes import Node, ScalarNode
 
+from .anchors import anchor_files
 from .build import build_spec
 from .diagnostics import At, Diagnostic, InvalidSpec, Problem, Severity, did_you_mean, escape, in_order, quote
 from .diagnostics import Path as DocumentPath
@@ -40,7 +41,8 @@ def load_spec(path: Path, *, overrides: Sequence[str] = ()) -> LoadedSpec:
     checked = _check(path, overrides)
     if any(diagnostic.severity is Severity.ERROR for diagnostic in checked.diagnostics):
         raise InvalidSpec(checked.diagnostics)
-    return LoadedSpec(spec=build_spec(checked.document), path=path, source=checked.source, document=checked.document, overrides=tuple(overrides))
+    document = anchor_files(checked.document, path.parent)
+    return LoadedSpec(spec=build_spec(document), path=path, source=checked.source, document=document, overrides=tuple(overrides))
 
 
 def check_spec(path: Path, overrides: Sequence[str] = ()) -> tuple[Diagnostic, ...]:
