@@ -12,12 +12,14 @@ import benchspec.specs
 from benchspec.engine.diff import diff_specs
 from benchspec.engine.load import check_spec, load_spec
 from benchspec.engine.plan import Plan, plan, plan_to_json
+from benchspec.engine.reading import mapping
 from benchspec.engine.spec import Experiment, LoadedSpec, Target
 from benchspec.engine.units import Dimension, parse_quantity
 from benchspec.workloads.registry import WORKLOADS
 
 FOLDER = Path(benchspec.specs.__file__).parent
 SPECS = sorted(FOLDER.glob("*.yaml"))
+TESTBED = sorted(FOLDER.glob("testbed/*.yaml"))
 SCRIPTS = sorted(FOLDER.glob("*/*.sh"))
 NAMES = {
     "quickstart",
@@ -229,6 +231,30 @@ def test_diskspd_runs_with_the_published_settings() -> None:
     assert (data["block_size"], data["outstanding"], data["write_ratio"]) == ("8 KiB", 64, "100 %")
     assert (system["outstanding"], data["warmup"], data["duration"], data["file_size"]) == (16, "30 s", "90 s", "1 GiB")
     assert found["ade data-throughput"].parameters["block_size"] == "2 MiB"
+
+
+# on hosts that any machine can make
+
+
+@pytest.mark.parametrize("path", TESTBED, ids=lambda path: path.stem)
+def test_a_spec_for_the_test_bed_is_valid_without_a_warning_and_planned(path: Path) -> None:
+    assert check_spec(path) == ()
+    loaded = load_spec(path)
+    assert loaded.spec.name == f"testbed-{path.stem}"
+    assert path.read_text("utf-8").startswith("# yaml-language-server: $schema=../../schemas/benchmark.schema.json\n")
+    made = plan(loaded, WORKLOADS)
+    assert made.compared
+    assert made.estimate_s < 600
+
+
+def test_the_networks_of_the_test_bed_share_hosts_and_limit() -> None:
+    loaded = load_spec(FOLDER / "testbed" / "cni.yaml")
+    bare, *tunnels = loaded.spec.targets
+    hosts = [[mapping(host)["host"] for host in mapping(target.sites["client"].options["hosts"]).values()] for target in (bare, *tunnels)]
+    assert hosts == [["host1", "host2"]] * 3
+    assert [target.claims.get("net.mtu", target.claims.get("path.mtu")) for target in (bare, *tunnels)] == [1500, 1450, 1420]
+    assert {target.limits for target in tunnels} == {bare.limits}
+    assert {(limit.sustained, limit.layer) for limit in bare.limits} == {(100e6, "l2")}
 
 
 def test_the_specs_take_no_id_from_each_other() -> None:
