@@ -12,13 +12,13 @@ import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ..engine.errors import ParseError, SpecError
+from ..engine.jsonpath import parse_path, select
+from ..engine.patterns import compile_pattern, find
 from ..engine.results import Direction, Measurement, Metric, Statistic
 from ..engine.spec import Json
 from ..engine.units import UNITS
 from .documents import as_mapping, as_sequence, last_document
-from .jsonpath import parse_path, select
 from .numerals import decimal, json_number
-from .patterns import compile_pattern, find
 from .quantities import flag, text
 
 MAX_INPUT = 64 * 2**20

@@ -32,7 +32,7 @@ def _cpu_metrics(side: str, process: str) -> tuple[Metric, ...]:
 METRICS: Sequence[Metric] = (
     _metric("throughput", "Received throughput", "bit/s", Direction.HIGHER, ("network.throughput",)),
     _metric("throughput.reverse", "Received throughput, server to client (bidir)", "bit/s", Direction.HIGHER, ("network.throughput",)),
-    _metric("throughput.sent", "Sent throughput", "bit/s", Direction.NEITHER, ("network.throughput",)),
+    _metric("throughput.sent", "Sent throughput", "bit/s", Direction.NEITHER),  # into socket buffers: no limit of a link bounds it
     _additive("retransmits", "Segments sent again", "1"),
     _additive("retransmit.ratio", "Share of segments that were sent again", "ratio"),
     _additive("jitter", "Jitter (RFC 1889)", "s"),

@@ -56,11 +56,12 @@ def _limit_finding(cell: Cell, check: LimitCheck) -> Finding:
     limit = check.limit
     on = f" of the {limit.applies_to}" if limit.applies_to else ""
     documented, attainable = 100 * check.share_of_documented, 100 * check.share_of_attainable
+    exceeds = check.state is LimitState.EXCEEDS
+    state = check.state.value if exceeds else f"is {check.state.value}"
     message = (
-        f"{cell.cell} on {cell.target}: {cell.series} is {check.state.value}: {documented:.1f} % of the documented {limit.metric}{on}, "
+        f"{cell.cell} on {cell.target}: {cell.series} {state}: {documented:.1f} % of the documented {limit.metric}{on}, "
         f"{attainable:.1f} % of what is attainable ({check.efficiency_basis}; {limit.source}, {limit.as_of})"
     )
-    exceeds = check.state is LimitState.EXCEEDS
     if exceeds:
         message += f"; possible causes: {_CAUSES.get(limit.metric.partition('.')[0], 'a limit that is a guarantee and not a cap')}"
     return _of_cell(LIMIT_CODES[check.state], FindingLevel.WARNING if exceeds else FindingLevel.NOTE, cell, message)
