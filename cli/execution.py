@@ -50,7 +50,7 @@ def refuse_problems(problems: Sequence[Problem]) -> None:
 def carry_out(
     directory: RunDirectory, spec: Spec, plan: Plan, options: Options, *, json_lines: bool, quiet: bool, adopted: Adopted | None = None
 ) -> None:
-    """Run, with targets that stand already, then write the page from what is durable, whatever the run's end was; the run's error is raised after that."""
+    """Run, then write the page from what is durable, whatever the run's end was; the run's error is raised after that. ``adopted`` stands already."""
     from ..engine.errors import BenchspecError, Locked
     from ..engine.execute.lifecycle import NOTHING
     from ..engine.execute.run import Run

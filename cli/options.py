@@ -55,8 +55,8 @@ def plan_options(function: F) -> F:
 def keep_option(function: F) -> F:
     """``--keep``."""
     text = (
-        "Leave the targets standing after the run: always, only if it failed (for a look at them), or never. What is kept is used by the next run, and "
-        "taken down by `benchspec down`. What comes with every session (per: session) is always destroyed."
+        "Leave the targets standing after the run: always, only if it failed (for a look at them), or never. What is kept is used by the next "
+        "run, and taken down by `benchspec down`. What comes with every session (per: session) is always destroyed."
     )
     return click.option("--keep", type=click.Choice([keep.value for keep in Keep]), default=Keep.NEVER.value, show_default=True, help=text)(function)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from ..errors import BenchspecError, Interrupted, RunFailed, StorageError
 from ..journal import Journal, Record
@@ -233,5 +233,6 @@ def standing_steps(spec: Spec, records: Collection[Record]) -> tuple[OwnStep, ..
     for standing in reversed(Standings(records).up):
         target, session = standing.key
         done = {step for step, _, _ in standing.removed}
-        steps += [own for own in falling(spec.target(target), RUN if session == WHOLE_RUN else SESSION) if is_plural(own.step) or own.step.name not in done]
+        per = RUN if session == WHOLE_RUN else SESSION
+        steps += [own for own in falling(spec.target(target), per) if is_plural(own.step) or own.step.name not in done]
     return tuple(steps)

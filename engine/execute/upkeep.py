@@ -122,9 +122,8 @@ def hold(directory: RunDirectory, spec: Spec, targets: Iterable[str], scripts: M
         _require_same(directory, spec, usable, scripts)
         for name, standing in usable.items():
             if not standing.ready:
-                raise UsageError(
-                    f"target {name} came up by half only", where=str(directory.path), remedy=f"`benchspec up` again, or `benchspec down {directory.path}`"
-                )
+                remedy = f"`benchspec up` again, or `benchspec down {directory.path}`"
+                raise UsageError(f"target {name} came up by half only", where=str(directory.path), remedy=remedy)
         yield Adopted(directory=str(directory.path.resolve()), run_id=directory.run_id, standings=usable)
 
 

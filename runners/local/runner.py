@@ -43,7 +43,8 @@ class LocalRunner:
             remedy = "use run or script, or put the target on a runner of kind kubernetes"
             return [Problem(message=f"step {step.name}: found {what}, expected run, script or another wait: there is no cluster", remedy=remedy)]
         if Role.CONTROL_PLANE in (step.on if isinstance(step.on, tuple) else (step.on,)):
-            return [Problem(message=f"step {step.name}: found on: {Role.CONTROL_PLANE}, but this host has no control plane", remedy="use on: controller")]
+            message = f"step {step.name}: found on: {Role.CONTROL_PLANE}, but this host has no control plane"
+            return [Problem(message=message, remedy="use on: controller")]
         return []
 
     def step_hosts(self, site: Site) -> Mapping[Role, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import random
@@ -299,7 +300,7 @@ def test_clean_destroys_what_the_journal_says_is_up_after_showing_it(tmp_path: P
     killed_while(directory, lambda: count(tmp_path / "counter") == 1)
     refused = run_cli("clean", str(directory.path))
     assert (refused.returncode, lines(tmp_path)) == (2, ["up"])
-    assert "a: destroy down: sh -c" in refused.stderr
+    assert "a: destroy down on this machine: sh -c" in refused.stderr
     done = run_cli("clean", str(directory.path), "--yes")
     assert done.returncode == 0, done.stderr
     assert lines(tmp_path) == ["up", "down"]
@@ -486,20 +487,22 @@ def test_run_shows_every_step_and_needs_consent(tmp_path: Path) -> None:
     spec = write_spec(tmp_path / "spec.yaml", document_with(tmp_path, lifecycle))
     done = run_cli("run", str(spec), "--out", str(tmp_path / "run"))
     assert done.returncode == 2
-    assert f"  a: bootstrap up: script {tmp_path}/up.sh with A='b c'\n  a: ready z: wait for seconds 1 ms\n" in done.stderr
+    sha256 = hashlib.sha256(b"true\n").hexdigest()[:12]
+    told = f"  a: bootstrap up on this machine: script {tmp_path}/up.sh (sha256 {sha256}) with A='b c'\n"
+    assert told + "  a: ready z on this machine: wait for seconds 1 ms\n" in done.stderr
     assert not (tmp_path / "run").exists()
     done = run_cli("run", str(spec), "--out", str(tmp_path / "run"), "--yes", "--json-lines")
     assert done.returncode == 0, done.stderr
     events = [json.loads(line) for line in done.stdout.splitlines()[:-1]]
     assert [e["message"].split(" (")[0] for e in events if e["event"] == "step.finished"] == ["done    a bootstrap step up", "done    a ready step z"]
-    assert f"script {tmp_path}/run/scripts/up.sh" in run_cli("resume", str(tmp_path / "run"), "--yes").stderr
+    assert f"script {tmp_path}/run/scripts/up.sh (sha256 {sha256})" in run_cli("resume", str(tmp_path / "run"), "--yes").stderr
 
 
 def test_nothing_but_run_and_resume_carries_steps_out(tmp_path: Path) -> None:
     spec = write_spec(tmp_path / "spec.yaml", document_with(tmp_path, {"bootstrap": [step(tmp_path / "log", "up")]}))
     for verb in (("validate", str(spec)), ("plan", str(spec)), ("diff", str(spec), str(spec)), ("explain", "targets[].lifecycle")):
         assert run_cli(*verb).returncode == 0
-    assert "  a: bootstrap up: sh -c" in run_cli("plan", str(spec)).stdout
+    assert "  a: bootstrap up on this machine: sh -c" in run_cli("plan", str(spec)).stdout
     assert lines(tmp_path) == []
 
 
