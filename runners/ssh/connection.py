@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import threading
 import time
@@ -13,9 +14,11 @@ import paramiko
 
 from .become import Elevation
 from .channel import Broken, Exchange, Silence, open_exchange
-from .failures import BecomeRefused, ConnectionBroke, HostFailure, HostSilent, ScriptKilled, ScriptTimeout, SessionsRefused, WrongShell
+from .failures import BecomeRefused, ConnectionBroke, HostFailure, HostSilent, NotReached, ScriptKilled, ScriptTimeout, SessionsRefused, WrongShell
 from .framing import COMMAND, Sifter, frame, legible
 from .host_keys import Verified
+from .reach import PROHIBITED, Forwarding
+from .reach import SCRIPT as REACH
 
 Dial = Callable[[], tuple[paramiko.Transport, Verified]]
 """Opens an authenticated transport to a host, with the key it was known by. Raises HostFailure."""
@@ -243,6 +246,33 @@ class Connection:
             raise
         return Stream(self.name, exchange, framed.marker, line.streams.release)
 
+    def reach(self, host: str, port: int, timeout_s: float) -> None:
+        """See from this host that ``host`` accepts TCP connections at ``port``.
+
+        Raises:
+            NotReached: it does not, with the reason.
+            HostFailure: this host cannot be asked.
+        """
+        try:
+            Forwarding(self.transport(), host, port).wait(timeout_s)
+        except TimeoutError as error:
+            self._lines[0].alive()  # or it is this host that does not answer
+            raise _not_reached(self.name, host, port, f"no answer within {timeout_s:g} s") from error
+        except paramiko.ChannelException as error:
+            if error.code != PROHIBITED:
+                raise _not_reached(self.name, host, port, error.text) from error
+            self._reach_by_program(host, port, timeout_s)
+        except (paramiko.SSHException, EOFError, OSError) as error:
+            raise _broke(self.name) from error
+
+    def _reach_by_program(self, host: str, port: int, timeout_s: float) -> None:
+        try:
+            answer = self.run(REACH, (host, str(port), str(math.ceil(timeout_s))), timeout_s=timeout_s + self._beat_s, repeatable=True)
+        except ScriptTimeout as error:
+            raise _not_reached(self.name, host, port, f"no answer within {timeout_s:g} s") from error
+        if answer.exit_code != 0:
+            raise _not_reached(self.name, host, port, legible(answer.stderr) or "connection refused, or no answer")
+
     def close(self) -> None:
         """End the connection and every stream of it (idempotent)."""
         with self._lock:
@@ -353,3 +383,8 @@ def _place(places: threading.BoundedSemaphore, host: str, deadline: float, timeo
 
 def _broke(host: str) -> ConnectionBroke:
     return ConnectionBroke("the connection broke", host=host, remedy="look at the network and at its sshd; `benchspec resume` goes on from there")
+
+
+def _not_reached(here: str, host: str, port: int, why: str) -> NotReached:
+    at = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return NotReached(f"cannot reach {at}: {why}", where=f"host {here}", remedy="look whether the server runs there, and at routes and firewalls")

@@ -98,6 +98,10 @@ class BecomePasswordWrong(HostFailure):
     """The password that the spec refers to is not accepted."""
 
 
+class NotReached(RunFailed):
+    """A host cannot open a connection to where a server should be."""
+
+
 class ScriptTimeout(JobTimeout):
     """A script on a host that answers did not end in time."""
 

@@ -108,7 +108,7 @@ def test_a_chain_of_jump_hosts(ask: Ask) -> None:
 
 
 def test_jump_names_a_host_of_the_site_with_all_its_options(ask: Ask) -> None:
-    gateway = {"host": "10.9.9.9", "user": "gina", "port": 2022, "host_key": "SHA256:y"}
+    gateway: dict[str, Json] = {"host": "10.9.9.9", "user": "gina", "port": 2022, "host_key": "SHA256:y"}
     hosts: dict[str, Json] = {"client": {"host": "bench", "jump": "gateway"}, "gateway": gateway}
     jump = ask(hosts=hosts).jump
     assert jump is not None

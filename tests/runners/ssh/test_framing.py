@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import subprocess
 
@@ -66,7 +67,7 @@ def test_what_an_rc_file_prints_is_cut_off_on_both_streams() -> None:
 def test_the_marker_is_found_however_the_stream_is_cut(noise: bytes, output: bytes, cuts: list[int]) -> None:
     sifter, stream = Sifter(b"benchspec-0123\n"), noise + b"benchspec-0123\n" + output
     places = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
-    found = b"".join(sifter.sift(stream[start:end]) for start, end in zip(places, places[1:], strict=False))
+    found = b"".join(sifter.sift(stream[start:end]) for start, end in itertools.pairwise(places))
     assert (found, sifter.noise, sifter.found) == (output, noise, True)
 
 
