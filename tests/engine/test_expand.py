@@ -346,3 +346,38 @@ def test_ids_are_unique_and_stable(axes: dict[str, list[Json]], count: int) -> N
     assert first == second
     assert len({e.id for e in first}) == len(first)
     assert len({(e.target, e.cell) for e in first}) == len(first)
+
+
+HOST = TrafficPath.HOST_TO_HOST
+
+
+def beside(**fields: object) -> list[str]:
+    made = workload(baseline=HOST, **fields)
+    return [f"{e.target} {e.cell} {e.path}" for e in expand(spec(workloads=[made]), TOOLS)]
+
+
+def test_a_host_baseline_adds_the_host_path_once_beside_all_virtual_ones() -> None:
+    found = beside(matrix=matrix(("path", ["pod-to-pod", "pod-to-service"]), ("streams", [1])), targets=("a",))
+    assert found == [
+        "a net[path=pod-to-pod, streams=1] pod-to-pod",
+        "a net[path=host-to-host, streams=1] host-to-host",
+        "a net[path=pod-to-service, streams=1] pod-to-service",
+    ]
+
+
+def test_a_host_baseline_adds_nothing_to_hosts_and_nothing_twice() -> None:
+    assert beside(path=HOST) == ["a net host-to-host", "b net host-to-host"]
+    assert beside() == ["a net None", "b net None"]
+    named = beside(matrix=matrix(("path", ["pod-to-pod", "host-to-host"])), targets=("a",))
+    assert named == ["a net[path=pod-to-pod] pod-to-pod", "a net[path=host-to-host] host-to-host"]
+
+
+def test_a_host_baseline_of_a_path_that_is_no_axis_is_a_point_of_its_own() -> None:
+    made = workload(baseline=HOST, path=TrafficPath.POD_TO_POD, overrides={"b": {"path": "host-to-host"}})
+    found = {(e.target, e.cell): e for e in expand(spec(workloads=[made]), TOOLS)}
+    assert list(found) == [("a", "net"), ("a", "net[path=host-to-host]"), ("b", "net")]
+    virtual, host = found["a", "net"], found["a", "net[path=host-to-host]"]
+    assert virtual.id != host.id
+    assert virtual.parameters == host.parameters
+    plain = workload(path=HOST, matrix=matrix(("path", ["host-to-host"])))
+    assert host.id == next(e.id for e in expand(spec(workloads=[plain]), TOOLS) if e.target == "a"), "it means the same as a workload on that path"
