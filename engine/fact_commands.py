@@ -113,6 +113,22 @@ _PROVIDER = (
     " */Scaleway/*) echo scaleway;; */Exoscale/*) echo exoscale;; */OpenStack*) echo openstack;; esac"
 )
 
+DISK_FACTS: dict[str, str] = {
+    "device": f"{_MOUNT} {_BELOW} echo \"$m\" | awk '{{print $3}}'",
+    "filesystem": f"{_MOUNT} echo \"$m\" | awk '{{print $2}}'",
+    "mount_options": f"{_MOUNT} echo \"$m\" | awk '{{print $4}}'",
+    "size": f"""{_MOUNT_DEVICE} awk '{{printf "%.0f\\n", $1*512}}' "$b/size\"""",
+    "free": f"""{_REAL} df -P -k "${{DIR:-/}}" | awk 'NR==2{{printf "%.0f\\n", $4*1024}}'""",
+    "model": f'{_QUEUE} cat "$q/../device/model"',
+    "scheduler": f"{_QUEUE} sed 's/.*\\[\\([^]]*\\)\\].*/\\1/' \"$q/scheduler\"",
+    "rotational": f'{_QUEUE} case $(cat "$q/rotational") in 1) echo true;; 0) echo false;; esac',
+    "write_cache": _queue("write_cache"),
+    "block_size": _queue("logical_block_size"),
+    "requests": _queue("nr_requests"),
+    "encryption": _ENCRYPTION,
+}
+"""The commands about the disk of ``$DIR`` by the fact's last word."""
+
 PROBES: dict[str, str] = {"CVM": CVM_PROBE, "METADATA": metadata_probe(_PROVIDER)}
 """Variables that several commands read, and the command that prints the value of each: it runs once for all of them."""
 
@@ -228,18 +244,7 @@ COMMANDS: dict[str, str] = {
     "net.busy_poll": _file("/proc/sys/net/core/busy_poll"),
     "net.mtu_probing": _file("/proc/sys/net/ipv4/tcp_mtu_probing"),
     "net.ipv6": 'if [ -s "$ROOT/proc/net/if_inet6" ]; then echo true; elif [ -d "$ROOT/proc/net" ]; then echo false; fi',
-    "disk.device": f"{_MOUNT} {_BELOW} echo \"$m\" | awk '{{print $3}}'",
-    "disk.filesystem": f"{_MOUNT} echo \"$m\" | awk '{{print $2}}'",
-    "disk.mount_options": f"{_MOUNT} echo \"$m\" | awk '{{print $4}}'",
-    "disk.size": f"""{_MOUNT_DEVICE} awk '{{printf "%.0f\\n", $1*512}}' "$b/size\"""",
-    "disk.free": f"""{_REAL} df -P -k "${{DIR:-/}}" | awk 'NR==2{{printf "%.0f\\n", $4*1024}}'""",
-    "disk.model": f'{_QUEUE} cat "$q/../device/model"',
-    "disk.scheduler": f"{_QUEUE} sed 's/.*\\[\\([^]]*\\)\\].*/\\1/' \"$q/scheduler\"",
-    "disk.rotational": f'{_QUEUE} case $(cat "$q/rotational") in 1) echo true;; 0) echo false;; esac',
-    "disk.write_cache": _queue("write_cache"),
-    "disk.block_size": _queue("logical_block_size"),
-    "disk.requests": _queue("nr_requests"),
-    "disk.encryption": _ENCRYPTION,
+    **{f"disk.{name}": command for name, command in DISK_FACTS.items()},
     "clock.source": _file("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
     "clock.synchronised": (
         'if [ -e "$ROOT/run/systemd/timesync/synchronized" ]; then echo true;'

@@ -17,7 +17,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Required, TypedDict, cast
 
-from .fact_commands import COMMANDS, PROBES
+from .fact_commands import COMMANDS, DISK_FACTS, PROBES
 from .path_commands import PATH_COMMANDS
 from .results import Fact
 from .spec import Role
@@ -33,10 +33,13 @@ _CLOCK_SOURCE = "the controller's clock held against `date` on the node over the
 
 
 class Scope(StrEnum):
-    """What a fact is about: a host; the path from a node to a peer; a node's clock, which the session holds against the controller's."""
+    """What a fact is about: a host; the path from a node to a peer; the volume that is measured, where it is not that of the work directories; a
+    node's clock, which the session holds against the controller's.
+    """
 
     HOST = "host"
     PATH = "path"
+    VOLUME = "volume"
     CLOCK = "clock"
 
 
@@ -76,6 +79,18 @@ def fact_kinds() -> Mapping[str, FactKind]:
     return {name: _fact_kind(name, described) for name, described in cast("Mapping[str, Described]", schema["properties"]).items()}
 
 
+def _command(name: str, scope: Scope) -> str:
+    match scope:
+        case Scope.HOST:
+            return COMMANDS[name]
+        case Scope.PATH:
+            return PATH_COMMANDS[name]
+        case Scope.VOLUME:
+            return DISK_FACTS[name.removeprefix("storage.")]
+        case Scope.CLOCK:
+            return _CLOCK_SOURCE
+
+
 def _fact_kind(name: str, described: Described) -> FactKind:
     scope = Scope(described.get("x-scope", Scope.HOST))
     return FactKind(
@@ -85,7 +100,7 @@ def _fact_kind(name: str, described: Described) -> FactKind:
         unit=described.get("x-unit"),
         moves=described.get("x-moves", False),
         scope=scope,
-        command=_CLOCK_SOURCE if scope is Scope.CLOCK else (PATH_COMMANDS if scope is Scope.PATH else COMMANDS)[name],
+        command=_command(name, scope),
     )
 
 
@@ -110,6 +125,12 @@ def path_script(peer: str) -> str:
     return "\n".join(["exec 2>/dev/null", f"PEER={shlex.quote(peer)}", *_lines(PATH_COMMANDS), ""])
 
 
+def volume_script(directory: str) -> str:
+    """The script that prints the facts of the volume that holds ``directory`` in the same way; nothing where there is no such directory."""
+    commands = {f"storage.{word}": command for word, command in DISK_FACTS.items()}
+    return "\n".join(["exec 2>/dev/null", f"DIR={shlex.quote(directory)}", '[ -d "$DIR" ] || exit 0', *_lines(commands), ""])
+
+
 def _lines(commands: Mapping[str, str]) -> list[str]:
     # a command that reads its input must not read the script, which may come that way
     return [f"printf '%s\\0%s\\0' {name} \"$({{ {command}; }} </dev/null)\"" for name, command in commands.items()]
@@ -123,6 +144,11 @@ def parse(output: bytes) -> tuple[Fact, ...]:
 def parse_path(output: bytes) -> tuple[Fact, ...]:
     """Read what :func:`path_script` printed, also when it was cut short; every fact of a path is in the result, unknown ones with None."""
     return _read(output, Scope.PATH)
+
+
+def parse_volume(output: bytes) -> tuple[Fact, ...]:
+    """Read what :func:`volume_script` printed, also when it was cut short; every fact of a volume is in the result, unknown ones with None."""
+    return _read(output, Scope.VOLUME)
 
 
 def clock_facts(offset_s: float | None, bound_s: float | None) -> tuple[Fact, ...]:

@@ -22,6 +22,8 @@ _DURATION = Metric(name="duration", title="Time the program took", unit="s", dir
 METRICS: Sequence[Metric] = (_DURATION,)
 ROLES: Sequence[Role] = (Role.CLIENT,)
 DEFAULT_GATES: Mapping[str, float] = {}
+STORAGE = "STORAGE_PATH"
+"""The variable that tells a program the target's ``storage.path``."""
 _GRACE_S = 60.0
 _PATIENCE = 3.0
 
@@ -73,12 +75,19 @@ def commands(experiment: Experiment, surroundings: Surroundings) -> Commands:
         argv=_argv(parameters),
         role=Role.CLIENT,
         timeout_s=seconds(parameters, "timeout", f"{_PATIENCE * duration_s(parameters) + _GRACE_S} s"),
-        env={name: str(value) for name, value in as_mapping(parameters.get("env")).items()},
+        env=_environment(experiment),
         fetch=tuple(name for name in output_files(parameters) if name != "stderr"),
         cpus=cpus,
     )
     placed = as_mapping(parameters.get("files")).items()
     return Commands(clients=(client,), files=tuple(PlacedFile(role=Role.CLIENT, name=name, data=str(data).encode()) for name, data in placed))
+
+
+def _environment(experiment: Experiment) -> dict[str, str]:
+    """What the spec says, and where the target's volume is."""
+    own = {name: str(value) for name, value in as_mapping(experiment.parameters.get("env")).items()}
+    path = text(experiment.storage, "path")
+    return {STORAGE: path, **own} if path else own
 
 
 def _argv(parameters: Mapping[str, Json]) -> tuple[str, ...]:

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import cast
 
 from ...engine.errors import RunFailed
-from ...engine.ports import Command, Endpoint, Node, Sampler, Server, Surroundings
+from ...engine.ports import NO_DEMAND, Command, Demand, Endpoint, Node, Sampler, Server, Surroundings
 from ...engine.results import Fact
 from ...engine.spec import Role, RolePlace
 from . import job, ports, process
 from .job import LocalJob
 from .monitor import LocalSampler
-from .observe import this_node
+from .observe import observe_volume, this_node
 from .record import Record, was_started
 from .state import Places, checked_name, inside, make_private, remove_tree, storing
 
@@ -40,8 +40,15 @@ class LocalAllocation:
     """Everything fresh for one round on this host. Create it with :func:`allocate`."""
 
     def __init__(
-        self, allocation_id: str, markers: Mapping[str, str], where: Places, shares: Mapping[Role, Share], jobs: dict[str, LocalJob]
+        self,
+        allocation_id: str,
+        markers: Mapping[str, str],
+        where: Places,
+        shares: Mapping[Role, Share],
+        jobs: dict[str, LocalJob],
+        demand: Demand = NO_DEMAND,
     ) -> None:
+        self._demand = demand
         self.allocation_id = allocation_id
         self._where = where
         self._shares = shares
@@ -115,8 +122,9 @@ class LocalAllocation:
         return dict.fromkeys(self._shares, this_node())
 
     def observe(self, peers: Surroundings) -> Mapping[Role, Sequence[Fact]]:
-        """Nothing: an allocation here has nothing that the host has not."""
-        return {}
+        """The volume that the target names (``storage.path``), for the roles that write to it. Every path here is loopback."""
+        path = self._demand.storage.get("path")
+        return {role: observe_volume(path) for role in self._demand.volumes if role in self._shares} if isinstance(path, str) else {}
 
     def reach(self, role: Role, endpoint: Endpoint, timeout_s: float) -> None:
         """See that ``endpoint`` accepts TCP connections, without being its first client where this host has its address.
@@ -190,13 +198,13 @@ class LocalAllocation:
 
 
 def allocate(
-    places: Sequence[RolePlace], allocation_id: str, markers: Mapping[str, str], where: Places, jobs: dict[str, LocalJob]
+    places: Sequence[RolePlace], allocation_id: str, markers: Mapping[str, str], where: Places, jobs: dict[str, LocalJob], demand: Demand = NO_DEMAND
 ) -> LocalAllocation:
     """Make a fresh allocation, or take over the one a controller before made under this id. Raises StorageError."""
     file = where.allocations / checked_name(allocation_id, "allocation id")
     directory = where.work / allocation_id
     if file.exists():
-        return LocalAllocation(allocation_id, markers, where, _read(file), jobs)
+        return LocalAllocation(allocation_id, markers, where, _read(file), jobs, demand)
     where.create()  # the clean-up of an interrupted run may have taken them away since the session began
     remove_tree(directory)  # of a controller that died in the middle of this
     make_private(directory)
@@ -210,7 +218,7 @@ def allocate(
         new = where.run / f"{allocation_id}.new"
         new.write_text(json.dumps({role: [str(s.workdir), s.port, s.cpus] for role, s in shares.items()}), encoding="utf-8")
         new.rename(file)
-    return LocalAllocation(allocation_id, markers, where, shares, jobs)
+    return LocalAllocation(allocation_id, markers, where, shares, jobs, demand)
 
 
 def _read(file: Path) -> dict[Role, Share]:

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from ...engine import facts
@@ -21,14 +22,22 @@ _MACHINE_ID = Path("/etc/machine-id")
 
 def observe(directory: str) -> tuple[Fact, ...]:
     """The facts of this host and of the disk under ``directory``; what takes too long is unknown."""
-    env = {"PATH": f"{os.environ.get('PATH', '')}:{DEFAULT_PATH}", "LC_ALL": "C", "DIR": directory}
+    return facts.parse(_output(facts.script(), {"DIR": directory}))
+
+
+def observe_volume(directory: str) -> tuple[Fact, ...]:
+    """The facts of the volume that holds ``directory``; what takes too long is unknown."""
+    return facts.parse_volume(_output(facts.volume_script(directory), {}))
+
+
+def _output(script: str, variables: Mapping[str, str]) -> bytes:
+    env = {"PATH": f"{os.environ.get('PATH', '')}:{DEFAULT_PATH}", "LC_ALL": "C", **variables}
     try:
-        output = subprocess.run(
-            [SHELL, "-c", facts.script()], stdin=subprocess.DEVNULL, env=env, capture_output=True, timeout=facts.TIMEOUT_S, check=False
+        return subprocess.run(
+            [SHELL, "-c", script], stdin=subprocess.DEVNULL, env=env, capture_output=True, timeout=facts.TIMEOUT_S, check=False
         ).stdout
     except subprocess.TimeoutExpired as error:
-        output = error.stdout or b""
-    return facts.parse(output)
+        return error.stdout or b""
 
 
 def this_node() -> Node:

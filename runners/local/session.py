@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from ...engine.ports import NO_DEMAND, Demand, Tool, ToolStatus
 from ...engine.results import Fact
 from ...engine.spec import Role, RolePlace
-from . import job, packages
+from . import job, packages, sink
 from .allocation import LocalAllocation, allocate
 from .job import LocalJob
 from .observe import find_tool, observe
@@ -17,9 +18,10 @@ from .state import Places, checked_name
 class LocalSession:
     """This host, for one run."""
 
-    def __init__(self, run_id: str, where: Places) -> None:
+    def __init__(self, run_id: str, where: Places, results: Path) -> None:
         self._markers = {"BENCHSPEC_RUN": run_id, "BENCHSPEC_SITE": where.run.name}
         self._where = where
+        self._results = results
         self._jobs: dict[str, LocalJob] = {}
 
     def facts(self) -> Mapping[str, Sequence[Fact]]:
@@ -36,7 +38,7 @@ class LocalSession:
 
     def allocate(self, roles: Sequence[RolePlace], allocation_id: str, demand: Demand = NO_DEMAND) -> LocalAllocation:
         """Make a fresh allocation, or take over the one that a controller before made under this id. Raises StorageError."""
-        return allocate(roles, allocation_id, self._markers, self._where, self._jobs)
+        return allocate(roles, allocation_id, self._markers, self._where, self._jobs, demand)
 
     def attach(self, job_id: str) -> LocalJob | None:
         """The job of that id if it was ever started here, running or ended; None if it never was."""
@@ -47,6 +49,11 @@ class LocalSession:
         if found is not None:
             self._jobs[job_id] = found
         return found
+
+    def deposit(self, role: Role, files: Mapping[str, Path]) -> str:
+        """Keep copies of results on this host. Raises RunFailed, StorageError."""
+        sink.deposit(self._results, files)
+        return str(self._results)
 
     def close(self) -> None:
         """Remove the run's directories if nothing is in them (idempotent). Jobs that run go on."""
