@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Mapping
 
 from ...workloads.documents import last_document
-from ...workloads.jsonpath import parse_path, select
-from ...workloads.patterns import compile_pattern, find
 from ..errors import ParseError, RunFailed
+from ..jsonpath import parse_path, select
+from ..patterns import compile_pattern, find
 from ..spec import Json, Step
 
 MOST_CHARACTERS = 64 * 1024

@@ -111,9 +111,7 @@ def clean(directory: RunDirectory, spec: Spec, plan: Plan, runners: Runners, jou
     return Cleaned(destroyed=destroyed, removed=swept.removed, problems=problems, left=swept.left)
 
 
-def _destroy(
-    directory: RunDirectory, spec: Spec, runners: Runners, journal: Journal, observer: Observer
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _destroy(directory: RunDirectory, spec: Spec, runners: Runners, journal: Journal, observer: Observer) -> tuple[tuple[str, ...], tuple[str, ...]]:
     targets = dict.fromkeys(standing.bringing.target for standing in Standings(journal.records).up)
     if not targets:
         return (), ()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..diagnostics import Problem
 from ..spec import Json
-from . import axes, claims, lifecycles, limits, methods, names, secrets, sweeps, workloads
+from . import axes, claims, lifecycles, limits, methods, names, patterns, secrets, sweeps, workloads
 from .catalogue import RULES, Rule
 from .view import Check, View
 
@@ -18,6 +18,7 @@ MOST_PER_CHECK = 200
 CHECKS: tuple[Check, ...] = (
     *names.CHECKS,
     *lifecycles.CHECKS,
+    *patterns.CHECKS,
     *claims.CHECKS,
     *limits.CHECKS,
     *axes.CHECKS,

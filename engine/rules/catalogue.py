@@ -80,6 +80,8 @@ BS222 error | a file outside the spec's folder | Scripts, manifests and values l
 BS223 error | a step on an unknown site | The site must be one of those the target's roles are on.
 BS224 error | a file that is not there | The script, manifest or values file of a step does not exist beside the spec.
 BS225 warning | something is installed and never removed | A lifecycle with a bootstrap that changes something needs a destroy.
+BS226 error | a step on one of several hosts | Say where the step runs: on: controller, a role, a list of roles, or hosts for every host of the target.
+BS227 error | a pattern or path that cannot be used | The regular expression or JSONPath is malformed, or outside the subset that cannot take long: benchspec runs patterns of strangers.
 BS230 warning | the machine type is not one of the provider's | For example an m5.2xlarge (AWS) claimed at another provider.
 BS231 warning | a CVM technology that this machine cannot have | For example TDX on a machine with AMD processors.
 BS232 warning | the CVM claim contradicts the machine type | For example cvm: true on a machine type that is never confidential.
@@ -132,6 +134,7 @@ BS291 error | a gain that means nothing | sweep.gain is what a further point mus
 BS292 warning | a host baseline beside no virtual path | baseline: host measures host-to-host beside paths through pods, services and the like; this workload has none.
 BS301 error | a secret written out | The text has the form of a known kind of token or key. Use a reference such as ${secret:env:NAME}, and revoke what was published.
 BS302 warning | what looks like a secret written out | The key says password, token or the like. Use a reference such as ${secret:env:NAME}.
+BS303 error | a secret where it is not put in | A reference to a secret is replaced only where its value is seen by the program alone: in a step's env or wait, and in the parameters of a tool that take one (the env of command, the token of vault-benchmark), there as the whole value.
 BS310 warning | an unknown fact | No fact of that name is observed, so the claim could never be checked.
 """
 

@@ -9,7 +9,7 @@ from ..diagnostics import At, Problem, alternatives, did_you_mean, quote
 from ..diagnostics import Path as DocumentPath
 from ..reading import items, mapping, text
 from ..spec import Json
-from .view import View
+from .view import ROLES, View
 
 ACTIONS = ("run", "script", "manifest", "chart", "wait")
 CHANGES = ("run", "script", "manifest", "chart")
@@ -91,12 +91,23 @@ def removal(view: View) -> Iterator[Problem]:
             )
 
 
+def places(view: View) -> Iterator[Problem]:
+    """BS226: a step says where it runs if its target has several hosts."""
+    for target, path, step in view.steps():
+        acts = any(key in step for key in ("run", "script")) or any(key in mapping(step.get("wait")) for key in ("tcp", "http"))
+        found = view.hosts(target, text(step.get("site")))
+        if acts and "on" not in step and len(set(found.values())) > 1:
+            named = ", ".join(quote(host) for host in dict.fromkeys(found.values()))
+            expected = f"on: controller, hosts, or roles ({alternatives(sorted(found))})"
+            yield Problem(code="BS226", path=path, found=f"no `on`, and several hosts ({named})", expected=expected, at=At.HOLDER)
+
+
 def outputs(view: View) -> Iterator[Problem]:
     """BS213, BS214: an output is captured by a step of the target, before it is used."""
     if not any(reference.kind == "output" for reference in view.references):
         return
     captured = _captured(view)
-    steps = [(target, path, _outputs(step)) for target, path, step in view.steps()]
+    steps = [(target, path, _outputs(view, target, step)) for target, path, step in view.steps()]
     for index, (target, path, _) in enumerate(steps):
         later = {name for owner, after, names in steps[index:] if owner == target and _in_order(path, after) for name in names}
         yield from _check_outputs(view, path, captured[target], captured[target] - later)
@@ -113,12 +124,17 @@ def _in_order(path: DocumentPath, after: DocumentPath) -> bool:
 def _captured(view: View) -> dict[str, set[str]]:
     captured: dict[str, set[str]] = {target: set() for target in view.targets}
     for target, _, step in view.steps():
-        captured[target] |= _outputs(step)
+        captured[target] |= _outputs(view, target, step)
     return captured
 
 
-def _outputs(step: Mapping[str, Json]) -> set[str]:
-    return {f"{text(step.get('name'))}.{output}" for output in mapping(step.get("capture"))}
+def _outputs(view: View, target: str, step: Mapping[str, Json]) -> set[str]:
+    """What references call the outputs of a step: with the role between, if it is for several hosts."""
+    name, on = text(step.get("name")), step.get("on")
+    everywhere = sorted(view.hosts(target, text(step.get("site")))) or sorted(ROLES)
+    roles = everywhere if on == "hosts" else [text(role) for role in items(on)]
+    prefixes = [f"{name}.{role}" for role in roles] if on == "hosts" or isinstance(on, list) else [name]
+    return {f"{prefix}.{output}" for prefix in prefixes for output in mapping(step.get("capture"))}
 
 
 def _check_outputs(view: View, path: DocumentPath, known: set[str], before: set[str]) -> Iterator[Problem]:
@@ -131,8 +147,9 @@ def _check_outputs(view: View, path: DocumentPath, known: set[str], before: set[
         else:
             names = sorted(known)
             found, hint = f"the unknown output {quote(reference.name)}", did_you_mean(reference.name, names)
-            yield Problem(code="BS213", path=reference.path, found=found, expected=f"STEP.NAME of a capture ({alternatives(names)})", hint=hint)
+            expected = f"STEP.NAME of a capture, or STEP.ROLE.NAME of one on several hosts ({alternatives(names)})"
+            yield Problem(code="BS213", path=reference.path, found=found, expected=expected, hint=hint)
 
 
-CHECKS = (one_action, step_names, step_files, step_sites, removal, outputs)
+CHECKS = (one_action, step_names, step_files, step_sites, removal, places, outputs)
 """The rules of this module."""

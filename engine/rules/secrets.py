@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ..diagnostics import Path, Problem, path_text
-from ..secrets import TOKENS
-from .view import View
+from ..diagnostics import Path, Problem, alternatives, path_text
+from ..secrets import REFERENCE, TOKENS
+from .view import LIFECYCLE_PARTS, View
 
 SHORTEST_TOKEN = 15
 _SECRET_KEY = re.compile(
@@ -49,5 +49,46 @@ def _is_published(path: Path) -> bool:
     return False
 
 
-CHECKS = (written_out, published)
+def misplaced(view: View) -> Iterator[Problem]:
+    """BS303: a reference stands where its value is put in, and nowhere else."""
+    for path, value in view.texts:
+        if "${secret:" not in value.replace("$${", ""):
+            continue
+        if path[0] == "workloads" and not _is_published(path):
+            yield from _in_workload(view, path, value)
+        elif path[0] == "targets" and (part := _part_of_step(path)) in _NOT_IN_STEP:
+            found = f"a secret in {part}, where every user of the host can read it"
+            yield Problem(code="BS303", path=path, found=found, expected="secrets in the step's env")
+
+
+def _in_workload(view: View, path: Path, value: str) -> Iterator[Problem]:
+    tool, parameter = view.tools.get(str(path[1])), _parameter(path)
+    if tool is not None and tool.secrets is not None and parameter not in tool.secrets:
+        expected = f"secrets in {alternatives(sorted(tool.secrets))} only" if tool.secrets else "no secret: no parameter of this tool takes one"
+        yield Problem(code="BS303", path=path, found=f"a secret in {parameter}", expected=expected)
+    elif REFERENCE.fullmatch(value) is None:
+        expected = "the reference as the whole value: put the whole value into the secret"
+        yield Problem(code="BS303", path=path, found="a secret within a longer text", expected=expected)
+
+
+def _parameter(path: Path) -> str:
+    """The tool's parameter that a text of a workload belongs to: below with, or below (or named by) an axis of its matrix."""
+    if "with" in path:
+        return str(path[path.index("with") + 1]) if path.index("with") + 1 < len(path) else "with"
+    for axes in ("matrix", "zip"):
+        if axes in path[2:3]:
+            return str(path[5]) if len(path) > 5 else str(path[3])
+    return str(path[-1])
+
+
+_NOT_IN_STEP = ("run", "script", "capture")
+
+
+def _part_of_step(path: Path) -> str:
+    """The part of a lifecycle's step that a text belongs to; nothing for other texts."""
+    parts = [index for index, key in enumerate(path) if key in LIFECYCLE_PARTS and index and path[index - 1] == "lifecycle"]
+    return str(path[parts[0] + 2]) if parts and len(path) > parts[0] + 2 else ""
+
+
+CHECKS = (written_out, published, misplaced)
 """The rules of this module."""

@@ -31,7 +31,7 @@ LIFECYCLE_PARTS = ("bootstrap", "ready", "destroy")
 class Tool:
     """What a tool's schema says about the tool (``x-benchspec``): roles, metrics, and which parameters add up to its duration.
 
-    ``declares`` names the parameter that declares metrics.
+    ``declares`` names the parameter that declares metrics, ``secrets`` those that may hold references to secrets (None: the schema does not say).
     """
 
     def __init__(self, schema: SchemaCheck) -> None:
@@ -40,6 +40,7 @@ class Tool:
         self.metrics = tuple(map(text, items(about.get("metrics"))))
         self.duration = tuple(map(text, items(about.get("duration"))))
         self.declares = text(about.get("declares"))
+        self.secrets = None if "secrets" not in about else frozenset(map(text, items(about.get("secrets"))))
         self._document = schema.document
         self._properties = mapping(schema.document.get("properties"))
 
@@ -108,6 +109,18 @@ class View:
     def kinds(self, target: str) -> frozenset[str]:
         """The kinds of runner ``target`` is reached by."""
         return frozenset(text(options.get("kind")) for options in self.site_options(target))
+
+    def hosts(self, target: str, site: str = "") -> dict[str, str]:
+        """The hosts that the SSH sites of ``target`` (or the one of them called ``site``) name, by role; empty if none is known."""
+        inline, placed = self.targets[target].get("runner"), mapping(self.targets[target].get("sites"))
+        found: dict[str, str] = {}
+        for role in sorted(ROLES):
+            name = target if inline is not None else text(placed.get(role, placed.get("any")))
+            options = mapping(inline if inline is not None else self.sites.get(name))
+            host = mapping(mapping(options.get("hosts")).get(role))
+            if host and options.get("kind") == "ssh" and site in ("", name):
+                found[role] = text(host.get("host"))
+        return found
 
     def without_kubernetes(self, target: str) -> bool:
         """Whether every place of ``target`` is known to be no cluster."""

@@ -32,6 +32,7 @@ TWO_CPUS = """\
     runner: local
     cpus: [0, 1] # where a workload has a client and a server, each gets a CPU of its own
 """
+BARE = "    sites: {client: hosts, server: hosts}\n"
 NSM_URL = '      nsm: {with: {url: "http://nginx.my-vl3-network:80"}}\n'
 
 SLIPS: list[tuple[str, str, str, str]] = [
@@ -59,6 +60,8 @@ SLIPS: list[tuple[str, str, str, str]] = [
     ("BS223", MESH, "              site: istio-1\n", "              site: istio-0\n"),
     ("BS224", VAULT, "script: vault/unseal.sh", "script: vault/unsealed.sh"),
     ("BS225", VAULT, "          destroy:\n            - {name: remove, script: vault/remove.sh, timeout: 10 min}\n", ""),
+    ("BS226", CNI, BARE, BARE + "    lifecycle: {bootstrap: [{name: a, run: [b]}], destroy: [{name: c, on: hosts, run: [d]}]}\n"),
+    ("BS227", MESH, '{jsonpath: "$.', '{jsonpath: "$..'),
     ("BS230", AZURE, "machine: Standard_DC4as_v5\n", "machine: m5.2xlarge\n"),
     ("BS231", AZURE, "technology: sev-snp", "technology: tdx"),
     ("BS232", AZURE, "machine: Standard_DC4as_v5\n", "machine: Standard_D4as_v5\n"),
@@ -115,6 +118,7 @@ SLIPS: list[tuple[str, str, str, str]] = [
     ("BS291", CNI, "gain: 5 %}", "gain: 500 %}"),
     ("BS292", QUICK, "    path: loopback\n", "    path: loopback\n    baseline: host\n"),
     ("BS301", VAULT, "{source: constellation-docs-2.16}", "{source: hvs.CAESIJ0123456789abcdefghijKLMNOPQRSTuvwx}"),
+    ("BS303", MESH, "url: \"http://nginx.my-vl3", "url: \"http://${secret:env:NAME}@nginx.my-vl3"),
     ("BS302", VAULT, "{source: constellation-docs-2.16}", "{token: correct-horse}"),
     ("BS310", MESH, "facts: &facts {net.mtu: 1500}", "facts: {net.mtuu: 1500}"),
 ]
