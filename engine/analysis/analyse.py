@@ -35,7 +35,7 @@ def analyse(run: RunData, metrics: Mapping[str, Sequence[Metric]]) -> Analysis:
     """
     method, compare = run.spec.method, run.spec.compare
     first_stage = method.sessions if method.precision is not None else None
-    observed, evidence = collect(run, metrics), Evidence(run.facts)
+    observed, evidence = collect(run, metrics), Evidence(run.facts, run.experiments)
     numbers = number_crunch(observed, method.confidence, first_stage)
     table = build_cells(run, observed, numbers, metrics, evidence)
     contrasts = _Comparer(run, compare, observed, numbers, table, evidence, first_stage).contrasts()

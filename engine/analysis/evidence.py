@@ -6,36 +6,33 @@ import json
 from collections.abc import Mapping, Sequence
 
 from ..results import FactSet
-from ..spec import Experiment, Json, Target
+from ..spec import Experiment, Json, Target, TrafficPath
 
 
 class Evidence:
     """Observed values by (target, fact): every distinct value over all sites and moments, so a change during the run shows."""
 
-    def __init__(self, facts: Sequence[FactSet]) -> None:
+    def __init__(self, facts: Sequence[FactSet], experiments: Sequence[Experiment] = ()) -> None:
         self._targets = frozenset(each.target for each in facts)
         self._values: dict[tuple[str, str], dict[str, Json]] = {}
-        self._allocated: dict[tuple[str, str, str], dict[str, Json]] = {}
+        self._on_path: dict[tuple[str, TrafficPath | None, str], dict[str, Json]] = {}
+        paths = {experiment.short_id: experiment.path for experiment in experiments}
         for each in facts:
+            whose = next((part for part in each.allocation_id.split("-") if part in paths), None)  # see engine/execute/rounds.py
             for fact in each.facts:
                 if fact.value is not None:
                     key = _canonical(fact.value)
                     self._values.setdefault((each.target, fact.name), {})[key] = fact.value
-                    if each.allocation_id:
-                        self._allocated.setdefault((each.target, each.allocation_id, fact.name), {})[key] = fact.value
+                    if whose is not None:
+                        self._on_path.setdefault((each.target, paths[whose], fact.name), {})[key] = fact.value
 
     def observed(self, target: str, name: str) -> tuple[Json, ...]:
         """The distinct values observed on ``target``, in a stable order; empty when unknown."""
         return _ordered(self._values.get((target, name), {}))
 
-    def allocated(self, experiment: Experiment, name: str) -> tuple[Json, ...]:
-        """The distinct values that the experiment's own allocations showed (the path its traffic takes); empty when unknown."""
-        own = f"-{experiment.short_id}-"  # of an allocation's id, see engine/execute/run.py
-        found: dict[str, Json] = {}
-        for (target, allocation_id, fact), values in self._allocated.items():
-            if target == experiment.target and fact == name and own in allocation_id:
-                found.update(values)
-        return _ordered(found)
+    def on_path(self, experiment: Experiment, name: str) -> tuple[Json, ...]:
+        """The distinct values that allocations on the experiment's traffic path showed, which are stored once per target; empty when unknown."""
+        return _ordered(self._on_path.get((experiment.target, experiment.path, name), {}))
 
     def was_observed(self, target: str) -> bool:
         """Whether the target's facts were observed at all (an imported result has none)."""

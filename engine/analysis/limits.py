@@ -105,8 +105,8 @@ def _efficiency(limit: Limit, link: Link) -> tuple[float, str]:
 
 def _mtu(experiment: Experiment, target: Target, evidence: Evidence) -> tuple[float, str]:
     ways = (
-        (evidence.allocated(experiment, "path.mtu"), "measured along the path"),
-        (evidence.allocated(experiment, "path.link_mtu"), "observed"),
+        (evidence.on_path(experiment, "path.mtu"), "measured along the path"),
+        (evidence.on_path(experiment, "path.link_mtu"), "observed"),
         (evidence.observed(target.name, "net.mtu"), "observed"),
         ((target.claims.get("net.mtu"),), "declared"),
     )
@@ -123,7 +123,7 @@ def _encapsulations(experiment: Experiment, target: Target, evidence: Evidence) 
     The interface that the traffic was seen to take tells, where it is a tunnel of the kernel's (``path.kind``). What is in a tun only the CNI says.
     Traffic between hosts bypasses a CNI, unless it was seen to take a tunnel.
     """
-    kinds = [str(kind) for kind in evidence.allocated(experiment, "path.kind")]
+    kinds = [str(kind) for kind in evidence.on_path(experiment, "path.kind")]
     known = [kind for kind in kinds if kind in ENCAPSULATION]
     notes = [f"{kind} observed" for kind in known]
     if "tun" in kinds or (experiment.path is not None and experiment.path not in HOST_PATHS):

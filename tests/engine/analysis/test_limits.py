@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from benchspec.engine.analysis.efficiency import link_efficiency
@@ -143,7 +145,9 @@ def test_encapsulation_counts_on_pod_paths_only() -> None:
 
 
 def _seen_on_the_path(path: TrafficPath, claims: dict[str, Json], **facts: Json) -> Link:
-    experiment = synthetic.experiment("a", path=path)
+    """The link of an experiment that shares its path with the one whose allocation showed it, beside one on another path."""
+    experiment, alike = (replace(synthetic.experiment("a", path=path), id=id_) for id_ in ("0123", "4567"))
+    elsewhere = replace(synthetic.experiment("a", path=TrafficPath.LOOPBACK), id="89ab")
     others: dict[str, Json] = {"mtu": 900, "kind": "geneve"}
     sets = [
         FactSet(
@@ -152,11 +156,11 @@ def _seen_on_the_path(path: TrafficPath, claims: dict[str, Json], **facts: Json)
             when="allocated",
             observed_at=0.0,
             facts=tuple(Fact(name=f"path.{name}", value=value, source="t") for name, value in values.items()),
-            allocation_id=f"run-s001-{short_id}-a1",
+            allocation_id=f"run-s001-{shown.short_id}-a1",
         )
-        for short_id, values in ((experiment.short_id, facts), ("another", others))
+        for shown, values in ((alike, facts), (elsewhere, others))
     ]
-    return link_of(experiment, synthetic.target("a", claims=claims), Evidence(sets))
+    return link_of(experiment, synthetic.target("a", claims=claims), Evidence(sets, [experiment, alike, elsewhere]))
 
 
 def test_the_path_that_the_traffic_was_seen_to_take_counts() -> None:
