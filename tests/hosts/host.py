@@ -14,6 +14,10 @@ SUDO_PASSWORD = "open sesame"
 """The password of the user who needs one for sudo."""
 
 
+_FILES = "find /home /root /tmp /var/tmp /run /mnt /srv /dev ! -path '/dev/pts/*' ! -path '/run/sudo*' ! -path /run/sshd.pid"
+"""All files that do not come from the machine; sudo keeps notes of its own."""
+
+
 class Login(StrEnum):
     """The users of every host, all with the same key and /bin/sh."""
 
@@ -63,6 +67,21 @@ class Host:
         lines = self.shell("ps -e -o pid=,ppid=,args=").splitlines()
         rows = [line.split(None, 2) for line in lines]
         return tuple(args for pid, ppid, args in rows if pid != "1" and not _own(ppid, args, own))
+
+    def traces(self) -> frozenset[str]:
+        """Everything that a program could leave behind on the host, to be compared with what was there before.
+
+        Processes, files wherever somebody may write, file locks, network links and mounts.
+        """
+        found = [f"process {args}" for args in self.processes()]
+        for what, script in (
+            ("file", _FILES),
+            ("lock", "cat /proc/locks"),
+            ("link", "ip -br -o link | cut -d' ' -f1"),
+            ("mount", "cut -d' ' -f2 /proc/mounts"),
+        ):
+            found += [f"{what} {line}" for line in self.shell(script).splitlines()]
+        return frozenset(found)
 
     def stop_sshd(self) -> None:
         """Kill the listening sshd; connections that are there stay."""
