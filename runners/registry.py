@@ -9,11 +9,10 @@ from typing import cast
 from ..engine.errors import Unsupported
 from ..engine.ports import Runner
 
-RUNNERS: dict[str, str] = {"local": ".local"}
+RUNNERS: dict[str, str] = {"local": ".local", "ssh": ".ssh"}
 """Kind of a site to the module (relative to this package) that offers ``RUNNER``."""
 
 ANNOUNCED: dict[str, str] = {
-    "ssh": "run benchspec on the host itself with `runner: local`",
     "kubernetes": "run benchspec inside a pod with `runner: local`",
 }
 """Kinds that specs may name (they validate, plan and render) but that cannot be connected to yet, with what to do until then."""

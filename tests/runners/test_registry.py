@@ -10,12 +10,13 @@ from benchspec.engine.errors import Unsupported
 from benchspec.runners import registry
 
 
-def test_the_local_runner_is_there() -> None:
-    assert registry.get_runner("local").KIND == "local"
-    assert registry.get_runner("local") is registry.get_runner("local")
+@pytest.mark.parametrize("kind", sorted(registry.RUNNERS))
+def test_runners_are_there(kind: str) -> None:
+    assert registry.get_runner(kind).KIND == kind
+    assert registry.get_runner(kind) is registry.get_runner(kind)
 
 
-@pytest.mark.parametrize("kind", ["ssh", "kubernetes"])
+@pytest.mark.parametrize("kind", sorted(registry.ANNOUNCED))
 def test_announced_runners_say_so(kind: str) -> None:
     with pytest.raises(Unsupported, match=f"the {kind} runner is not part of this version yet") as caught:
         registry.get_runner(kind)

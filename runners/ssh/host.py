@@ -1,0 +1,130 @@
+"""One host of one run: its connection, its lock and its clock. Sites of a run that share a host share this."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+from ...engine.errors import RunFailed
+from .clock import Clock, Reading, Stamp
+from .connection import Answer, Connection, Stream
+from .failures import ConnectionBroke, HostDiskFull, HostFailure
+from .lock import Hold
+from .options import HostOptions
+from .places import ENTER_SCRIPT, LEAVE_SCRIPT, NO_ROOM, Places
+
+SCRIPT_TIMEOUT_S = 120.0
+_TAIL = 2000
+
+
+class Host:
+    """A host as scripts see it. Where the spec has ``become``, everything runs as that user: what one user made, another could not remove."""
+
+    def __init__(self, name: str, connection: Connection, options: HostOptions) -> None:
+        self.name = name
+        self.connection = connection
+        self.privileged = options.become is not None
+        self.user = ""
+        self.home = ""
+        self._options = options
+        self._address = ""
+        self._hold: Hold | None = None
+        self._clock: Clock | None = None
+        self._guard = threading.RLock()
+
+    def run(self, script: str, arguments: Sequence[str] = (), data: bytes = b"", *, timeout_s: float = SCRIPT_TIMEOUT_S) -> Answer:
+        """Run a script that may be sent again when the connection broke under it: all scripts of this package may. Raises HostFailure."""
+        return self.connection.run(script, arguments, data, timeout_s=timeout_s, privileged=self.privileged, repeatable=True)
+
+    def ask(self, script: str, arguments: Sequence[str] = (), data: bytes = b"", *, timeout_s: float = SCRIPT_TIMEOUT_S) -> bytes:
+        """What a script prints.
+
+        Raises:
+            HostDiskFull: it found no room, or no right to write.
+            RunFailed: it failed otherwise.
+        """
+        answer = self.run(script, arguments, data, timeout_s=timeout_s)
+        if answer.exit_code == 0:
+            return answer.stdout
+        said = answer.stderr[-_TAIL:].decode("utf-8", "replace").strip()
+        if answer.exit_code == NO_ROOM:
+            raise HostDiskFull(
+                f"cannot be written: {said.splitlines()[-1] if said else 'it does not say why'}",
+                where=f"host {self.name}",
+                remedy="free space there, or name a place where this user may write with the option `workdir`",
+            )
+        raise RunFailed(f"a script ended with exit code {answer.exit_code}: {said or 'it said nothing'}", where=f"host {self.name}")
+
+    def word(self, script: str, arguments: Sequence[str] = (), data: bytes = b"", *, timeout_s: float = SCRIPT_TIMEOUT_S) -> tuple[str, str]:
+        """The first word that a script says, and the rest."""
+        said = self.ask(script, arguments, data, timeout_s=timeout_s).decode("utf-8", "surrogateescape").strip("\n")
+        word, _, rest = said.partition(" ")
+        return word, rest
+
+    def stream(self, script: str, arguments: Sequence[str] = ()) -> Stream:
+        """Start a script that lasts. Raises HostFailure."""
+        return self.connection.stream(script, arguments, privileged=self.privileged)
+
+    def enter(self, run_id: str, site: str, workdir: str) -> Places:
+        """Make the directories of a site of the run, and learn who we are there. Raises HostDiskFull."""
+        lines = self.ask(ENTER_SCRIPT, (run_id, site, workdir)).decode("utf-8", "replace").split("\n")
+        self.user, self.home = lines[0], lines[1]
+        self._address = self._address or lines[2]
+        return Places(run_id=run_id, site=site, user=self.user, workdir=workdir)
+
+    def leave(self, places: Places, token: str) -> None:
+        """Remove the directories of a site that hold nothing any more."""
+        self.ask(LEAVE_SCRIPT, (token, *places.inner_first()))
+
+    @property
+    def address(self) -> str:
+        """Where other roles send their traffic to, unless a site says otherwise: the address at which its sshd was reached, else its name."""
+        if not self._address:  # become took the environment away: ask as the user who logged in
+            answer = self.connection.run('set -- $SSH_CONNECTION; echo "$3"', timeout_s=SCRIPT_TIMEOUT_S, repeatable=True)
+            self._address = answer.stdout.decode("ascii", "replace").strip()
+        return self._options.host if self._address in ("", "UNKNOWN") else self._address
+
+    def hold(self, run_id: str) -> None:
+        """Take the host for this run alone, or see that it is still held. Raises Locked, HostDiskFull, TransportLost."""
+        with self._guard:
+            if self._hold is not None:
+                try:
+                    self._measure(self._hold)
+                    return
+                except HostFailure:
+                    self._hold = None
+            self._hold = Hold(self.connection, run_id, privileged=self.privileged)
+            self._measure(self._hold)
+
+    def release(self) -> None:
+        """Give the lock back. The connection is the pool's."""
+        with self._guard:
+            try:
+                if self._hold is not None:
+                    self._hold.release()
+            except HostFailure:
+                pass  # the host, if it lives, gives the lock back by itself
+            finally:
+                self._hold = None
+
+    @property
+    def lock(self) -> str:
+        """The lock's file; "" where there is no flock."""
+        return self._hold.file if self._hold is not None else ""
+
+    @property
+    def clock(self) -> Clock:
+        """The clock as it was measured last."""
+        if self._clock is None:
+            raise RunFailed("its clock was not measured", where=f"host {self.name}", remedy="connect first")
+        return self._clock
+
+    def _measure(self, hold: Hold) -> None:
+        self._clock = Clock.measure(lambda: self._read_clock(hold))
+
+    def _read_clock(self, hold: Hold) -> Reading:
+        asked_at, heard_at, answer = hold.ask()
+        stamp = Stamp.parse(*[*answer.split(" "), "", ""][:2])
+        if stamp is None:
+            raise ConnectionBroke(f"says no time but {answer!r}", host=self.name, remedy="look at its sshd; `benchspec resume` goes on from there")
+        return Reading(asked_at=asked_at, heard_at=heard_at, stamp=stamp)

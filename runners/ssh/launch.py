@@ -1,0 +1,177 @@
+"""How a program is started on a host: detached, in a session of its own, with a small environment, exactly once per job.
+
+Between the host's sshd and the program stands one POSIX shell, the wrapper, which outlives connection and controller and writes down how the program
+ended. What the job consists of reaches the starting script through its standard input, as assignments that it evaluates: so neither an argument nor
+a file ever holds a secret.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+
+from ...engine.errors import RunFailed
+from ...engine.ports import Command
+from .family import FAMILY_SCRIPT
+from .sockets import LISTENS_SCRIPT
+
+MORE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""What is added to the PATH that the host gives to commands over SSH, which often leaves the administrator's programs out."""
+
+_ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+# $1 work directory, $2 PATH of its own, $3 when to begin (1/100 s of the host's uptime; 0: at once), $4 "lasting" or nothing, then the program.
+# Started in the job's directory, with the program's environment. Descriptors: 3 the starter listens for "taken", 4 the FIFO `end`, 9 the host's lock.
+# - `set -C` makes `>pid` an O_EXCL creation: of several wrappers of one job exactly one runs the program. The relative name binds to the directory:
+#   a wrapper whose job was withdrawn or discarded finds nothing to write to.
+# - The pid file is the boot id and the wrapper's own line of /proc, so that neither a reused pid nor a restarted host deceives anybody.
+# - As long as the wrapper lives, `end` has a writer; whoever reads it gets the end of file when the wrapper is gone, however that came about.
+# - 5 keeps the program's stderr apart from the shell's own remarks ("Terminated"), which are dropped.
+# - The traps let the wrapper survive a signal that is meant for the group. A wait for the start that is cut short ends the job.
+# - Times are taken before and after, twice: by the wall clock, which is fine but may be set, and by the uptime, which is coarse but only runs.
+# - What the program leaves in its session would disturb the next trial, and is ended here, before the end is told.
+WRAPPER_SCRIPT = (
+    r"""
+w=$1 own=$2 hold=$3 lasting=$4
+shift 4
+exec 5>&2 2>/dev/null
+trap : HUP INT QUIT TERM
+set -C
+IFS= read -r s </proc/$$/stat && read -r b </proc/sys/kernel/random/boot_id && echo "$b $s" >pid || exit 125
+set +C
+echo taken >&3
+exec 3>&-
+theirs=$PATH PATH=$own d=$PWD
+cd "$w" && unset OLDPWD && export PWD || { echo "benchspec: the work directory $w is gone" >&5; echo "126 - - - -" >"$d/rc"; exit 126; }
+up() { read -r u _ </proc/uptime; u=${u%.*}${u#*.}; }
+if [ "$hold" != 0 ]; then
+    up
+    rest=$((hold - u)) cut=0
+    if [ "$rest" -gt 0 ]; then
+        sleep "$((rest / 100)).$((rest % 100 / 10))$((rest % 10))" || { cut=$?; [ "$cut" -gt 128 ] || { sleep "$((rest / 100))"; cut=$?; }; }
+        [ "$cut" -eq 0 ] || { echo "$cut - - - -" >"$d/rc"; exit "$cut"; }
+    fi
+    until [ "$u" -ge "$hold" ]; do up; done
+fi
+from="$(date +%s.%N)"
+up
+from="$from $u"
+(PATH=$theirs; exec "$@" 2>&5 4>&- 5>&- 9>&-)
+code=$?
+up
+to="$(date +%s.%N) $u"
+"""
+    + FAMILY_SCRIPT
+    + r"""
+if [ -z "$lasting" ]; then
+    look() { scan_session $$ $$; }
+    look
+    if [ -n "$found" ]; then
+        look() { scan_session $$ $$; scan_marks $$ "BENCHSPEC_JOB=$BENCHSPEC_JOB" "BENCHSPEC_RUN=$BENCHSPEC_RUN" "BENCHSPEC_SITE=$BENCHSPEC_SITE"; }
+        end_all
+    fi
+fi
+echo "$code $from $to" >"$d/rc"
+"""
+)
+
+# Evaluates what comes on standard input, in a clean environment: assignments of jobs (directory), job (id), run, token (of the session), lock (file,
+# or nothing), work (directory), cpus (as the kernel lists them, or nothing), hold, lasting, record (text for the file `job`), wrapper, port and
+# addresses (hexadecimal, of a server; or nothing), the function `environment`, the arguments, and this. Says one word: started, attached, withdrawn,
+# missing PATH, occupied, cpus and which there are, unlocked OWNER, gone, or refused and why; exit code 73: no room or no right.
+# - A job that exists is attached to. One that this very session took back may be started after all; one that another took back never is.
+# - The program is looked up here, in the PATH it will have, and is run by its absolute path: a builtin of the shell must not stand in for it.
+# - The wrapper inherits the host's lock, shared with the run: as long as a job lives, the host is nobody else's.
+# - The FIFO is opened here, before the wrapper is there, so that it has a writer from the first moment on.
+# - The command substitution ends when the wrapper closes its end of the pipe: it has taken the job, or could not be executed.
+STARTER_SCRIPT = (
+    LISTENS_SCRIPT
+    + r"""
+say() { printf '%s\n' "$*"; exit 0; }
+set -f
+cd "$jobs" 2>/dev/null || say gone
+if [ -e "$job/pid" ]; then
+    read -r word by <"$job/pid"
+    case "$word $by" in "withdrawn $token") rm -rf "$job" ;; "withdrawn "*) say withdrawn ;; *) say attached ;; esac
+fi
+cd "$work" 2>/dev/null || say gone
+program=
+sought=$(environment; printf '%s' "$PATH")
+case $1 in
+*/*) [ -f "$1" ] && [ -x "$1" ] && case $1 in /*) program=$1 ;; *) program=$work/$1 ;; esac ;;
+*) IFS=:; for p in $sought; do [ -f "$p/$1" ] && [ -x "$p/$1" ] && { program=$p/$1; break; }; done; unset IFS ;;
+esac
+case $program in "") say missing "$sought" ;; /*) ;; *) program=$work/$program ;; esac
+shift
+pin=
+if [ -n "$cpus" ]; then
+    command -v taskset >/dev/null || say cpus "no taskset (package util-linux)"
+    had=$(taskset -c "$cpus" sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status 2>&1)
+    [ "$had" = "$cpus" ] || say cpus "CPUs $(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)"
+    pin="taskset -c $cpus"
+fi
+if [ -n "$port" ] && listens "$port" "$addresses"; then say occupied; fi
+if [ -n "$lock" ]; then
+    [ -r "$lock" ] || say unlocked
+    exec 9<"$lock"
+    read -r owner <"$lock"
+    flock -n -s 9 && [ "${owner%% *}" = "$run" ] || say unlocked "$owner"
+fi
+cd "$jobs" && { mkdir -m 700 "$job" 2>/dev/null || [ -d "$job" ] || mkdir "$job"; } && cd "$job" || exit 73
+undo() { [ -e pid ] || { cd .. && rm -rf "$job"; }; }
+{ [ -p end ] || mkfifo -m 600 end 2>/dev/null || [ -p end ] || mkfifo end; } && printf '%s\n' "$record" >"job.$$" && mv -f "job.$$" job \
+    && : >>stdout && : >>stderr || { undo; exit 73; }
+exec 4<>end
+own=$PATH away=
+command -v setsid >/dev/null && away=setsid # without it the session is the one that sshd made for this script, which serves as well
+environment
+taken=$($pin $away /bin/sh -c "$wrapper" benchspec-job "$work" "$own" "$hold" "$lasting" "$program" "$@" 3>&1 >>stdout 2>>stderr </dev/null &)
+PATH=$own
+case $taken in taken) say started ;; esac
+[ ! -e pid ] || say attached
+why=$(tail -c 500 stderr)
+undo
+say refused "$why"
+"""
+)
+
+START_SCRIPT = f'exec env -i PATH="$PATH:{MORE_PATH}" HOME="${{HOME:-/}}" LC_ALL=C /bin/sh -c \'eval "$(cat)"\' benchspec-start'
+"""Starts the job that :func:`starter` describes. Idempotent: whoever sends it again attaches."""
+
+
+def starter(variables: Mapping[str, str], environment: Mapping[str, str], argv: Sequence[str]) -> bytes:
+    """What :data:`START_SCRIPT` reads: the variables of the starter, the program's environment beside PATH, HOME and LC_ALL, its arguments."""
+    lines = [f"{name}={shlex.quote(value)}" for name, value in {**variables, "wrapper": WRAPPER_SCRIPT}.items()]
+    exports = " ".join(f"{name}={shlex.quote(value)}" for name, value in environment.items())
+    lines += [f"environment() {{ export {exports}; }}", f"set -- {shlex.join(argv)}", STARTER_SCRIPT]
+    return "\n".join(lines).encode("utf-8", "surrogateescape")
+
+
+def check_command(command: Command) -> None:
+    """Refuse what no kernel can run or what would let a secret out. Raises RunFailed."""
+    where = command.argv[0] if command.argv else "command"
+    if not command.argv or not command.argv[0]:
+        raise RunFailed("found an empty command, expected a program", where=f"role {command.role}")
+    if any("\0" in text for text in (*command.argv, *command.env.values(), *command.secrets.values())):
+        raise RunFailed("found a NUL byte in an argument or environment value; no program can receive one", where=where)
+    for name in (*command.env, *command.secrets):
+        if _ENVIRONMENT_NAME.fullmatch(name) is None:
+            raise RunFailed(f"found environment name {name!r}, expected letters, digits and '_'", where=where)
+    if any(secret and secret in argument for secret in command.secrets.values() for argument in command.argv):
+        raise RunFailed(
+            "a secret stands in an argument, where every user of the host can read it",
+            where=where,
+            remedy="let the program read it from its environment",
+        )
+
+
+def cpu_list(cpus: Sequence[int]) -> str:
+    """CPU numbers as the kernel lists them, such as ``0-2,5``."""
+    parts: list[list[int]] = []
+    for cpu in sorted(set(cpus)):
+        if parts and cpu == parts[-1][1] + 1:
+            parts[-1][1] = cpu
+        else:
+            parts.append([cpu, cpu])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)

@@ -1,0 +1,138 @@
+"""Exclusive use of a host: one run at a time, whoever's it is, with the owner's name for all others to read.
+
+The lock is `flock` on a file per user, ``/var/tmp/benchspec.lock-UID`` (readable by all: its text names the owner), held in shared mode by everything
+of the run: by a small process behind a channel for as long as the session lives, and by the wrapper of every job (launch.py). So it outlives a broken
+connection or a killed controller exactly as long as something still runs, and the same run, resumed, joins it. A run that comes first to a host takes
+the exclusive mode for a moment, which it gets only if nobody holds the shared one. Before that it sees that no other user's file is held. All of this
+happens behind a gate, `flock` on the directory itself, so that two newcomers do not disturb each other.
+
+Where a host has no `flock`, nothing is held: doctor says so. The same channel answers questions about the host's clock (clock.py).
+"""
+
+from __future__ import annotations
+
+import getpass
+import shlex
+import socket
+import time
+
+from ...engine.errors import Locked
+from .connection import Connection
+from .failures import HostDiskFull, HostSilent
+from .launch import MORE_PATH
+
+ANSWER_TIMEOUT_S = 30.0
+PATIENCE_S = 90
+"""So long the lock outlives a broken connection by itself: longer than connecting again is tried."""
+
+# $1 run id, $2 who has it, $3 patience (s). Says: held FILE, free (no flock here), locked OWNER, or refused WHY. Then answers each line with
+# wall clock and uptime, until "bye", which gives the lock back at once. After a broken connection it stays for its patience.
+_HOLD = r"""
+say() { printf '%s\n' "$*"; }
+trap : HUP PIPE
+user=$(id -u) lock=
+for d in /var/tmp /tmp /dev/shm; do [ -w "$d" ] && break; done
+if command -v flock >/dev/null; then
+    lock=$d/benchspec.lock-$user
+    exec 8<"$d"
+    flock 8
+    for f in "$d"/benchspec.lock-*; do
+        if [ -f "$f" ] && [ "$f" != "$lock" ] && [ -r "$f" ]; then
+            exec 7<"$f"
+            flock -n 7 || { say locked "$(cat "$f")"; exit 0; }
+            exec 7<&-
+        fi
+    done
+    [ ! -L "$lock" ] || { say refused "$lock is a link; remove it"; exit 0; }
+    [ -f "$lock" ] || why=$({ : >"$lock"; } 2>&1) || { say refused "$why"; exit 0; }
+    exec 9<"$lock"
+    owner=
+    read -r owner <"$lock"
+    if [ "${owner%% *}" = "$1" ] && flock -n -s 9; then :
+    elif flock -n 9; then
+        why=$({ printf '%s\n' "$1 $2" >"$lock"; } 2>&1) || { say refused "$why"; exit 0; }
+        flock -s 9
+    else
+        say locked "$owner"
+        exit 0
+    fi
+    exec 8<&-
+    say held "$lock"
+else
+    say free
+fi
+while read -r word; do
+    [ "$word" = bye ] && patience=0 && break
+    read -r u _ </proc/uptime
+    say "$(date +%s.%N)" "${u%.*}${u#*.}"
+done
+[ "${patience=$3}" = 0 ] || sleep "$patience"
+[ -n "$lock" ] || exit 0
+exec 8<"$d"
+flock 8
+flock -n 9 && rm -f "$lock"
+exit 0
+"""
+
+HOLD_SCRIPT = f'exec env -i PATH="$PATH:{MORE_PATH}" LC_ALL=C BENCHSPEC_LOCK="$1" /bin/sh -c {shlex.quote(_HOLD)} benchspec-lock "$@"'
+
+
+class Hold:
+    """The channel behind which a host is held for a run."""
+
+    def __init__(self, connection: Connection, run_id: str, *, privileged: bool) -> None:
+        self._stream = connection.stream(HOLD_SCRIPT, (run_id, describe_owner(), str(PATIENCE_S)), privileged=privileged)
+        self._host = connection.name
+        self._held = b""
+        word, _, detail = self.line().partition(" ")
+        if word not in ("held", "free"):
+            self._stream.close()
+            raise self._refusal(word, detail)
+        self.file = detail
+        """The lock's file on the host; "" where there is no flock."""
+
+    def _refusal(self, word: str, detail: str) -> Locked | HostDiskFull:
+        if word == "locked":
+            run, _, owner = detail.partition(" ")
+            return Locked(
+                f"is used by run {run or 'of an unknown owner'} ({owner or 'it says no more'})",
+                where=f"host {self._host}",
+                remedy="wait until it has ended; if its controller is gone for good, `benchspec clean` on that run frees the host",
+            )
+        return HostDiskFull(f"cannot be locked: {detail or word}", where=f"host {self._host}", remedy="make /var/tmp writable for this user")
+
+    def ask(self) -> tuple[float, float, str]:
+        """Ask for the time: when that was, when the answer came (Unix s by the controller's clock), and the answer. Raises TransportLost."""
+        asked_at = time.time()
+        self._stream.write(b"?\n")
+        answer = self.line()
+        return asked_at, time.time(), answer
+
+    def line(self) -> str:
+        """The next line that the host says. Raises TransportLost."""
+        deadline = time.monotonic() + ANSWER_TIMEOUT_S
+        while b"\n" not in self._held:
+            piece = self._stream.read(max(0.0, deadline - time.monotonic()))
+            if piece is None:
+                return ""
+            if not piece and time.monotonic() >= deadline:
+                raise HostSilent("does not say its time", host=self._host, remedy="look whether the host is busy")
+            self._held += piece
+        line, _, self._held = self._held.partition(b"\n")
+        return line.decode("utf-8", "replace")
+
+    def release(self) -> None:
+        """Give the lock back, as far as this session holds it (idempotent)."""
+        self._stream.write(b"bye\n")
+        while self._stream.read(ANSWER_TIMEOUT_S):
+            pass
+        self._stream.close()
+
+
+def describe_owner() -> str:
+    """Who this controller is, for whoever finds the host taken."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = "somebody"
+    return f"{user} at {socket.gethostname()} since {time.strftime('%Y-%m-%d %H:%M:%S UTC', time.gmtime())}"

@@ -1,0 +1,66 @@
+"""What the SSH runner would place and execute for one trial, host by host, as files people can read and shells can run."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+
+from ...engine.ports import Command, Commands, Endpoint, RenderedFile, Surroundings
+from ...engine.spec import Experiment, Role, RolePlace, Site, TrafficPath
+from .allocation import FIRST_PORT, LOOPBACK
+from .hosts import host_name, hosts_of_roles, workdir
+from .launch import cpu_list
+from .options import site_options
+from .places import STATE
+
+
+def placeholders(experiment: Experiment, site: Site) -> Surroundings:
+    """Stand-in ports and work directories on the hosts of the roles; the real ones differ in every allocation."""
+    options = site_options(site)
+    hosts = {role: host for role, host in hosts_of_roles(options).items() if any(place.role is role for place in experiment.roles)}
+    own = experiment.path is TrafficPath.LOOPBACK
+    return Surroundings(
+        endpoints={
+            role: Endpoint(host=LOOPBACK if own else host.address or host.host, port=FIRST_PORT + index)
+            for index, (role, host) in enumerate(hosts.items())
+        },
+        workdirs={role: f"{workdir(options, host) or STATE}/benchspec-RUN/{role}" for role, host in hosts.items()},
+    )
+
+
+def render(experiment: Experiment, site: Site, commands: Commands) -> list[RenderedFile]:
+    """One file per placed file, server and client of this site, in the order in which they are used."""
+    names = {role: host_name(host) for role, host in hosts_of_roles(site_options(site)).items()}
+    here = frozenset(place.role for place in experiment.roles if place.site == site.name)
+    workdirs, cpus = placeholders(experiment, site).workdirs, _cpus(experiment.roles)
+    files = [RenderedFile(name=f"files/{placed.role}/{placed.name}", data=placed.data) for placed in commands.files if placed.role in here]
+    for index, server in enumerate(commands.servers, 1):
+        if (role := server.command.role) in here:
+            ready = f"ready when {server.endpoint.host} port {server.endpoint.port} listens, within {server.ready_timeout_s:g} s"
+            files.append(_script(f"server-{index}-{role}.sh", server.command, names.get(role, "?"), workdirs, cpus, ready))
+    for index, client in enumerate(commands.clients, 1):
+        if client.role in here:
+            remark = f"killed after {client.timeout_s:g} s"
+            files.append(_script(f"client-{index}-{client.role}.sh", client, names.get(client.role, "?"), workdirs, cpus, remark))
+    return files
+
+
+def _cpus(places: Sequence[RolePlace]) -> Mapping[Role, tuple[int, ...]]:
+    return {place.role: place.cpus for place in places}
+
+
+def _script(name: str, command: Command, host: str, workdirs: Mapping[Role, str], cpus: Mapping[Role, tuple[int, ...]], remark: str) -> RenderedFile:
+    chosen = command.cpus or cpus.get(command.role, ())
+    lines = ["#!/bin/sh", f"# role {command.role} on host {host}; {remark}"]
+    if command.secrets:
+        lines.append(f"# secrets, handed over in the environment and never written: {', '.join(sorted(command.secrets))}")
+    if command.fetch:
+        lines.append(f"# fetched afterwards: {shlex.join(command.fetch)}")
+    if command.role in workdirs:
+        lines.append(f"cd {shlex.quote(workdirs[command.role])} || exit")
+    settings = ['PATH="$PATH"', 'HOME="$HOME"', "LC_ALL=C"]
+    settings += [f"{key}={shlex.quote(value)}" for key, value in sorted(command.env.items())]
+    settings += [f'{key}="${key}"' for key in sorted(command.secrets)]
+    pinned = f"taskset -c {cpu_list(chosen)} " if chosen else ""
+    lines.append(f"exec env -i {' '.join(settings)} \\\n  {pinned}{shlex.join(command.argv)}")
+    return RenderedFile(name=name, data=("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
