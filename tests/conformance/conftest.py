@@ -18,6 +18,7 @@ def bed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iter
     monkeypatch.setenv("XDG_STATE_HOME", str(directory))
     made = BEDS[request.param](directory, f"run-{directory.name[-8:].replace('_', '-')}x")
     yield made
+    made.close()
     for leftover in made.runner.leftovers(made.site, made.run_id):
         made.runner.remove(made.site, leftover)
     shutil.rmtree(directory)
@@ -25,7 +26,7 @@ def bed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 @pytest.fixture
 def session(bed: Bed) -> Iterator[Session]:
-    opened = bed.runner.connect(bed.site, bed.run_id)
+    opened = bed.connect()
     yield opened
     opened.close()
 

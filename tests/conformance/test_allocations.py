@@ -18,7 +18,7 @@ from tests.conformance.beds import Bed
 LISTENER = """
 import socket, sys, time
 time.sleep(float(sys.argv[2]))
-s = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+s = socket.create_server((sys.argv[3], int(sys.argv[1])))
 while True:
     c, _ = s.accept()
     c.sendall(b"hello"); c.close()
@@ -28,7 +28,7 @@ CANARY = "canary-0f3a9c"
 
 def server(allocation: Allocation, *argv: str, ready_timeout_s: float = 10.0) -> Server:
     endpoint = allocation.surroundings().endpoints[Role.SERVER]
-    filled = tuple(argument.replace("PORT", str(endpoint.port)) for argument in argv)
+    filled = tuple(argument.replace("PORT", str(endpoint.port)).replace("ADDRESS", endpoint.host) for argument in argv)
     return Server(command=Command(argv=filled, role=Role.SERVER, timeout_s=60), endpoint=endpoint, ready_timeout_s=ready_timeout_s)
 
 
@@ -39,7 +39,7 @@ def greeting(endpoint: Endpoint) -> bytes:
 
 def test_a_server_is_ready_when_serve_returns_and_gone_after_release(bed: Bed, session: Session) -> None:
     allocation = session.allocate([RolePlace(role=Role.CLIENT, site="here"), RolePlace(role=Role.SERVER, site="here")], "serving")
-    started = server(allocation, "python3", "-c", LISTENER, "PORT", "0.3")
+    started = server(allocation, "python3", "-c", LISTENER, "PORT", "0.3", "ADDRESS")
     job = allocation.serve(started, "server-1")
     assert greeting(started.endpoint) == b"hello"
     assert allocation.serve(started, "server-1").job_id == job.job_id
@@ -65,35 +65,42 @@ def test_a_server_that_never_listens_is_ended(bed: Bed, allocation: Allocation) 
 
 def test_a_port_that_is_taken_is_told_before_the_start(bed: Bed, allocation: Allocation) -> None:
     endpoint = allocation.surroundings().endpoints[Role.SERVER]
-    with socket.create_server((endpoint.host, endpoint.port)), pytest.raises(RunFailed, match="listens"):
-        allocation.serve(server(allocation, "sleep", "60"), "late")
-    assert bed.marked("BENCHSPEC_JOB=late") == []
+    bed.server(f"python3 -c '{LISTENER}' {endpoint.port} 0 {endpoint.host} >/dev/null 2>&1 & echo $! >/tmp/{bed.run_id}-taken")
+    try:
+        deadline = time.monotonic() + 10
+        while not bed.server(f"ss -Hltn 'sport = :{endpoint.port}'") and time.monotonic() < deadline:
+            time.sleep(0.02)
+        with pytest.raises(RunFailed, match="listens"):
+            allocation.serve(server(allocation, "sleep", "60"), "late")
+        assert bed.marked("BENCHSPEC_JOB=late") == []
+    finally:
+        bed.server(f"kill $(cat /tmp/{bed.run_id}-taken); rm /tmp/{bed.run_id}-taken")
 
 
-def test_ports_are_free_and_different(allocation: Allocation) -> None:
+def test_ports_are_free_and_different(bed: Bed, allocation: Allocation) -> None:
     endpoints = allocation.surroundings().endpoints
-    assert len({endpoint.port for endpoint in endpoints.values()}) == len(endpoints)
-    for endpoint in endpoints.values():
-        for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
-            with socket.socket(socket.AF_INET, kind) as probe:
-                probe.bind((endpoint.host, endpoint.port))
+    assert len({(endpoint.host, endpoint.port) for endpoint in endpoints.values()}) == len(endpoints)
+    for role, look in ((Role.CLIENT, bed.shell), (Role.SERVER, bed.server)):
+        for kind in ("STREAM", "DGRAM"):
+            where = f"({endpoints[role].host!r}, {endpoints[role].port})"
+            assert look(f'python3 -c "import socket; socket.socket(type=socket.SOCK_{kind}).bind({where}); print(1)"') == "1\n"
 
 
 def test_release_leaves_nothing(bed: Bed, session: Session) -> None:
-    before = bed.shell(f'find "{bed.state}"')
+    before = bed.everywhere(f'find "{bed.state}"')
     allocation = session.allocate([RolePlace(role=Role.CLIENT, site="here"), RolePlace(role=Role.SERVER, site="here")], "released")
     allocation.put(Role.CLIENT, "file", b"x" * 1000)
-    allocation.serve(server(allocation, "python3", "-c", LISTENER, "PORT", "0"), "released-server")
+    allocation.serve(server(allocation, "python3", "-c", LISTENER, "PORT", "0", "ADDRESS"), "released-server")
     allocation.start(Command(argv=("sh", "-c", "setsid sleep 307 & sleep 307"), role=Role.CLIENT, timeout_s=60), "released-client")
     ended = allocation.start(Command(argv=("true",), role=Role.CLIENT, timeout_s=60), "released-ended")
     ended.wait(10)
     allocation.release()
     assert bed.marked("BENCHSPEC_ALLOCATION=released") == []
-    assert bed.shell(f'find "{bed.state}"') == before
+    assert bed.everywhere(f'find "{bed.state}"') == before
     allocation.release()
     session.close()
     session.close()
-    assert bed.shell(f'ls "{bed.state}" 2>&1').count("No such file") == 1
+    assert bed.everywhere(f'ls "{bed.state}" 2>&1').count("No such file") == len(bed.looks)
     assert list(bed.runner.leftovers(bed.site, bed.run_id)) == []
 
 
@@ -101,17 +108,22 @@ def test_release_by_a_later_controller(bed: Bed, session: Session) -> None:
     roles = [RolePlace(role=Role.CLIENT, site="here"), RolePlace(role=Role.SERVER, site="here")]
     first = session.allocate(roles, "inherited")
     first.start(Command(argv=("sleep", "308"), role=Role.CLIENT, timeout_s=60), "inherited-1")
-    second = bed.runner.connect(bed.site, bed.run_id).allocate(roles, "inherited")
+    second = bed.connect().allocate(roles, "inherited")
     assert second.surroundings() == first.surroundings()
     second.release()
     assert bed.marked("BENCHSPEC_ALLOCATION=inherited") == []
-    assert "inherited" not in bed.shell(f'find "{bed.state}"')
+    assert "inherited" not in bed.everywhere(f'find "{bed.state}"')
 
 
-def test_leftovers_of_a_dead_controller_are_found_and_removed_and_nothing_else(bed: Bed, session: Session) -> None:
-    other = bed.runner.connect(bed.site, "run-of-a-neighbour")
+def test_leftovers_of_a_dead_controller_are_found_and_removed_and_nothing_else(bed: Bed) -> None:
+    other = bed.connect(run_id="run-of-a-neighbour")
     theirs = other.allocate([RolePlace(role=Role.CLIENT, site="here")], "theirs")
-    neighbour = theirs.start(Command(argv=("sleep", "309"), role=Role.CLIENT, timeout_s=60), "theirs-1")
+    theirs.put(Role.CLIENT, "file", b"theirs")
+    if bed.exclusive:  # then a neighbour can have left something, but not run
+        other.close()
+    else:
+        theirs.start(Command(argv=("sleep", "309"), role=Role.CLIENT, timeout_s=60), "theirs-1")
+    session = bed.connect()
     allocation = session.allocate([RolePlace(role=Role.CLIENT, site="here")], "left")
     allocation.start(Command(argv=("sh", "-c", "setsid sleep 310 & env -i sleep 311"), role=Role.CLIENT, timeout_s=60), "left-1")
     deadline = time.monotonic() + 10
@@ -124,10 +136,14 @@ def test_leftovers_of_a_dead_controller_are_found_and_removed_and_nothing_else(b
             bed.runner.remove(bed.site, leftover)
     assert list(bed.runner.leftovers(bed.site, bed.run_id)) == []
     assert bed.shell("pgrep -x -f 'sleep (310|311)'") == ""
-    assert len(bed.marked("BENCHSPEC_JOB=theirs-1")) == 2
-    neighbour.cancel()
+    session.close()
+    assert len(bed.marked("BENCHSPEC_JOB=theirs-1")) == (0 if bed.exclusive else 2)
+    again = bed.connect(run_id="run-of-a-neighbour")
+    assert again.allocate([RolePlace(role=Role.CLIENT, site="here")], "theirs").get(Role.CLIENT, "file") == b"theirs"
     theirs.release()
+    again.close()
     other.close()
+    assert list(bed.runner.leftovers(bed.site, "run-of-a-neighbour")) == []
 
 
 def test_a_secret_reaches_the_program_and_nothing_else(bed: Bed, allocation: Allocation) -> None:
@@ -203,7 +219,7 @@ def test_a_role_that_was_not_allocated(allocation: Allocation) -> None:
 
 
 def test_sites_of_one_run_do_not_see_each_other(bed: Bed, session: Session) -> None:
-    beside = bed.runner.connect(dataclasses.replace(bed.site, name="beside"), bed.run_id)
+    beside = bed.connect(dataclasses.replace(bed.site, name="beside"))
     here = session.allocate([RolePlace(role=Role.CLIENT, site="here")], "shared-id")
     there = beside.allocate([RolePlace(role=Role.SERVER, site="beside")], "shared-id")
     assert set(here.surroundings().workdirs) == {Role.CLIENT}

@@ -59,7 +59,7 @@ def test_a_second_start_attaches(allocation: Allocation) -> None:
 def test_another_session_attaches_while_it_runs_and_after_it_ended(bed: Bed, session: Session, allocation: Allocation) -> None:
     allocation.start(sh("sleep 0.3; " + COUNT), "other")
     for _ in range(2):
-        other = bed.runner.connect(bed.site, bed.run_id)
+        other = bed.connect()
         job = other.attach("other")
         assert job is not None
         assert finish(job) == b"done\n"
@@ -149,7 +149,7 @@ def test_cancel_is_kind_first(allocation: Allocation) -> None:
 def test_cancel_by_a_later_controller(bed: Bed, allocation: Allocation) -> None:
     allocation.start(sh(FAMILY), "orphan")
     wait_until_ready(allocation)
-    job = bed.runner.connect(bed.site, bed.run_id).attach("orphan")
+    job = bed.connect().attach("orphan")
     assert job is not None
     job.cancel()
     assert sleepers(bed, 301, 302, 303, 304) == []
@@ -198,7 +198,7 @@ def test_a_job_killed_from_outside_is_an_error_and_is_not_run_again(bed: Bed, se
     job.cancel()
     with pytest.raises(RunFailed):
         job.collect()
-    again = bed.runner.connect(bed.site, bed.run_id).allocate([RolePlace(role=Role.CLIENT, site="here")], "allocation-1").start(sh(COUNT), "shot")
+    again = bed.connect().allocate([RolePlace(role=Role.CLIENT, site="here")], "allocation-1").start(sh(COUNT), "shot")
     with pytest.raises(RunFailed):
         again.wait(10)
     assert allocation.get(Role.CLIENT, "counter") == b"run\n"
