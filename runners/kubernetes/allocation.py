@@ -1,0 +1,318 @@
+"""One allocation on a cluster: a pod per role with a private work directory, a Service or volume where the experiment needs one, and the jobs in them.
+
+All of it carries the allocation's label and is found by it, so a later controller takes it over, or removes it, by its id alone.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from ...engine import facts
+from ...engine.errors import BenchspecError, RunFailed
+from ...engine.ports import Command, Demand, Endpoint, Node, Sampler, Server, Surroundings
+from ...engine.results import Fact
+from ...engine.spec import Role, RolePlace, TrafficPath
+from ...engine.units import Dimension, parse_quantity
+from . import job, manifests, pods, scripts, volumes
+from .api import Api
+from .container import Container
+from .failures import Exists, NotThere, PodLost
+from .job import PodJob
+from .manifests import Part
+from .monitor import PodSampler
+from .names import GROUP, ROLE, Object, Ownership, digest
+from .options import Options
+
+BATCH = "batch/v1"
+DEFAULT_VOLUME_BYTES = 2**30
+_ROUNDS = 3
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where things are made and for whom."""
+
+    api: Api
+    options: Options
+    ownership: Ownership
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """What one role got. ``offset_s``: by how much its node's clock is ahead of the controller's, known to ``bound_s``."""
+
+    part: Part
+    container: Container
+    node: str
+    host: str
+    addresses: tuple[str, ...]
+    cpus: tuple[int, ...]
+    path: str
+    offset_s: float
+    bound_s: float
+
+
+class PodAllocation:
+    """Everything fresh for one round on one cluster. Create it with :func:`allocate`."""
+
+    def __init__(
+        self, place: Place, allocation_id: str, shares: Mapping[Role, Share], jobs: dict[str, PodJob], identities: Mapping[str, str]
+    ) -> None:
+        self.allocation_id = allocation_id
+        self._place = place
+        self._shares = shares
+        self._jobs = jobs
+        self._identities = identities
+        self._noted: set[str] = set()
+
+    def surroundings(self) -> Surroundings:
+        """Endpoints and work directories of the roles on this site."""
+        return Surroundings(
+            endpoints={role: Endpoint(host=share.host, port=share.part.port) for role, share in self._shares.items()},
+            workdirs={role: share.part.workdir for role, share in self._shares.items()},
+        )
+
+    def put(self, role: Role, name: str, data: bytes) -> None:
+        """Place a file in the role's work directory. Raises RunFailed for a name that leads out of it."""
+        share = self._share(role)
+        said = share.container.ask(scripts.place(share.part.workdir, _file_name(name), data), timeout_s=300)
+        if said.strip() != b"placed":
+            raise RunFailed(f"found file name {name!r}, expected one inside the work directory", where=f"pod {share.container.pod}")
+
+    def get(self, role: Role, name: str) -> bytes:
+        """Read a file of the role's work directory. Raises RunFailed when it is not there."""
+        share = self._share(role)
+        said = share.container.ask(scripts.read(share.part.workdir, _file_name(name)), timeout_s=300)
+        head, _, data = said.partition(b"\n")
+        if head.startswith(b"read "):
+            return data
+        raise RunFailed(f"cannot be read: it is {head.decode()}", where=f"{share.part.workdir}/{name} in pod {share.container.pod}")
+
+    def start(self, command: Command, job_id: str, *, not_before: float | None = None) -> PodJob:
+        """Start detached; idempotent by ``job_id``: a second call attaches and never starts again. Raises MissingTool, RunFailed, PodLost."""
+        known = self._jobs.get(job_id)
+        if known is not None and not known.discarded:
+            return known
+        share = self._share(command.role)
+        job.check_command(command)
+        self._note(share.part, job_id)
+        ownership = self._place.ownership
+        env = {"PATH": share.path, "HOME": share.part.workdir, "LC_ALL": "C", **command.env, **command.secrets}
+        env |= {
+            "BENCHSPEC_RUN": ownership.run_id,
+            "BENCHSPEC_SITE": ownership.site,
+            "BENCHSPEC_ALLOCATION": self.allocation_id,
+            "BENCHSPEC_JOB": job_id,
+        }
+        cpus = command.cpus or share.cpus
+        started = job.start(share.container, command, job_id, share.part.workdir, env, share.offset_s, cpus, not_before)
+        self._jobs[job_id] = started
+        return started
+
+    def _note(self, part: Part, job_id: str) -> None:
+        """Tell the cluster, before it is started, that there may be such a job: who looks for it later need not ask every pod."""
+        if job_id in self._noted:
+            return
+        api = self._place.api
+        try:
+            api.patch(api.namespaced("jobs", part.name, BATCH), {"metadata": {"annotations": {f"{GROUP}/job.{digest(job_id)}": job_id}}})
+        except NotThere as error:
+            raise PodLost(f"pod of role {part.role} was removed", where=f"allocation {self.allocation_id}") from error
+        self._noted.add(job_id)
+
+    def serve(self, server: Server, job_id: str) -> PodJob:
+        """Start a server and wait until its port is listened on.
+
+        Raises:
+            RunFailed: it ended or did not answer in time; the message has the end of its stderr. It is not left running.
+        """
+        share, port, where = self._share(server.command.role), server.endpoint.port, f"server {server.command.argv[0]}"
+        if job_id not in self._jobs and share.container.ask(scripts.listening(port, share.addresses)).strip() == b"taken":
+            if not share.container.ask(scripts.state(job_id)).startswith(b"running"):
+                raise RunFailed(
+                    f"something else listens on {server.endpoint.host} port {port} already", where=where, remedy="end it, or choose a port"
+                )
+        started = self.start(server.command, job_id)
+        script = scripts.await_listening(job_id, port, share.addresses, server.ready_timeout_s)
+        said = share.container.ask(script, timeout_s=server.ready_timeout_s + 30).decode("utf-8", "replace")
+        word, _, words = said.partition("\n")
+        if word == "listening":
+            return started
+        words = f"; its stderr ends with:\n{words.strip()}" if words.strip() else "; its stderr is empty"
+        if word == "deaf":
+            started.cancel()
+            raise RunFailed(f"did not listen on {server.endpoint.host} port {port} within {server.ready_timeout_s:g} s{words}", where=where)
+        raise RunFailed(f"ended (exit code {word.partition(' ')[2]}) before it listened on port {port}{words}", where=where)
+
+    def nodes(self) -> Mapping[Role, Node]:
+        """On which node each role's pod is, as the API server says now. Raises PodLost when one is gone."""
+        api = self._place.api
+        found = api.items(api.namespaced("pods"), labelSelector=self._selector)
+        named = {pod["metadata"]["labels"][ROLE]: pod["spec"].get("nodeName") for pod in found if not pod["metadata"].get("deletionTimestamp")}
+        for role, share in self._shares.items():
+            if role.value not in named:
+                share.container.check()
+                raise PodLost(f"pod {share.container.pod} is gone", where=f"allocation {self.allocation_id}")
+        return {role: Node(name=named[role.value], identity=self._identities.get(named[role.value])) for role in self._shares}
+
+    def observe(self, peers: Surroundings) -> Mapping[Role, Sequence[Fact]]:
+        """The path from each role to the peer it talks to, and what is known of the volume that was bound."""
+        seen: dict[Role, Sequence[Fact]] = {}
+        for role, share in self._shares.items():
+            found: list[Fact] = []
+            far = facts.far_end(role, peers.endpoints)
+            if far is not None:
+                answer = share.container.run(facts.path_script(peers.endpoints[far].host), timeout_s=facts.PATH_TIMEOUT_S + 30)
+                found += facts.parse_path(answer.stdout)
+            if share.part.volume:
+                found += volumes.observe(self._place.api, share.part.volume)
+            found += facts.clock_facts(share.offset_s, share.bound_s)
+            seen[role] = found
+        return seen
+
+    def reach(self, role: Role, endpoint: Endpoint, timeout_s: float) -> None:
+        """See from the role's pod that ``endpoint`` accepts TCP connections. Raises RunFailed naming both ends."""
+        share, deadline = self._share(role), time.monotonic() + timeout_s
+        while True:
+            said = share.container.ask(scripts.connect(endpoint.host, endpoint.port)).strip()
+            if said in (b"accepted", b"toolless"):  # an image with nothing to connect with: the workload will tell
+                return
+            if time.monotonic() > deadline:
+                raise RunFailed(
+                    f"the {role} in pod {share.container.pod} on {share.node} cannot connect to {endpoint.host} port {endpoint.port} within {timeout_s:g} s",
+                    where=f"allocation {self.allocation_id}",
+                    remedy="see whether the server listens on that address, and which network policy lies between",
+                )
+            time.sleep(0.1)
+
+    def sample(self, role: Role, interval_s: float) -> Sampler:
+        """Start a monitor of the role's node, in its pod."""
+        share = self._share(role)
+        return PodSampler(share.container, interval_s, share.cpus)
+
+    def release(self) -> None:
+        """Remove the pods with all that runs in them, volumes and Services (idempotent). Raises RunFailed naming what stays."""
+        remove(self._place, self._selector)
+
+    @property
+    def _selector(self) -> str:
+        return self._place.ownership.selector(self.allocation_id)
+
+    def _share(self, role: Role) -> Share:
+        try:
+            return self._shares[role]
+        except KeyError:
+            raise RunFailed(f"has no role {role}", where=f"allocation {self.allocation_id}", remedy="allocate the role on this site") from None
+
+
+def allocate(
+    place: Place, roles: Sequence[RolePlace], allocation_id: str, demand: Demand, jobs: dict[str, PodJob], identities: Mapping[str, str]
+) -> PodAllocation:
+    """Make a fresh allocation, or take over the one that a controller before made under this id.
+
+    Raises:
+        NotScheduled, PodLost, Refused, RunFailed: a pod does not come up; nothing of the allocation is left.
+    """
+    given = manifests.parts(place.options, place.ownership, allocation_id, [one.role for one in roles], demand)
+    selector = place.ownership.selector(allocation_id)
+    try:
+        volumes.ensure_class(place.api, place.ownership, demand, bool([part for part in given.values() if part.volume]))
+        services = {part.role: _make(place, allocation_id, part, demand) for part in given.values()}
+        running = pods.await_running(place.api, selector, len(given))
+        with ThreadPoolExecutor(len(given)) as pool:
+            shares = pool.map(lambda one: _share(place, given[one.role], running[one.role], services[one.role], demand, one.cpus), roles)
+            return PodAllocation(place, allocation_id, {share.part.role: share for share in shares}, jobs, identities)
+    except BaseException as error:
+        try:
+            remove(place, selector)
+        except BenchspecError as left:
+            error.add_note(f"and what was made could not be removed: {left}")
+        raise
+
+
+def _make(place: Place, allocation_id: str, part: Part, demand: Demand) -> Object | None:
+    """Create what a role needs, or find it; return its Service."""
+    api, ownership = place.api, place.ownership
+    made = _create(api, api.namespaced("jobs", group=BATCH), manifests.job(place.options, ownership, allocation_id, part, demand))
+    owner = manifests.owner({"apiVersion": BATCH, "kind": "Job", **made})
+    if part.volume:
+        size = demand.storage.get("size")
+        size_bytes = round(parse_quantity(str(size), Dimension.BYTES)) if size else DEFAULT_VOLUME_BYTES
+        _create(api, api.namespaced("persistentvolumeclaims"), manifests.claim(ownership, allocation_id, part, demand, size_bytes, owner))
+    if part.service:
+        return _create(api, api.namespaced("services"), manifests.service(ownership, allocation_id, part, demand, owner))
+    return None
+
+
+def _create(api: Api, path: str, body: Object) -> Object:
+    """Create an object; one of that name is ours from before, unless it is on its way out."""
+    for _ in range(_ROUNDS):
+        try:
+            return api.create(path, body)
+        except Exists:
+            try:
+                found = api.get(f"{path}/{body['metadata']['name']}")
+            except NotThere:
+                continue
+            if not found["metadata"].get("deletionTimestamp"):
+                return found
+            pods.await_gone(api, path, f"{GROUP}/allocation={body['metadata']['labels'][f'{GROUP}/allocation']}")
+    raise RunFailed(f"{body['kind']} {body['metadata']['name']} comes and goes", where=api.where, remedy="see who else removes what benchspec makes")
+
+
+def _share(place: Place, part: Part, pod: Object, service: Object | None, demand: Demand, cpus: tuple[int, ...]) -> Share:
+    container = Container(api=place.api, pod=pod["metadata"]["name"])
+    status = pod["status"]
+    address = status["podIP"]
+    host = address
+    if service is not None:
+        host = status["hostIP"] if demand.path is TrafficPath.NODE_PORT else service["spec"]["clusterIP"]
+    offset_s, bound_s, path = _greet(container, part)
+    return Share(
+        part=part, container=container, node=pod["spec"]["nodeName"], host=host, addresses=_hex(address), cpus=cpus, path=path, offset_s=offset_s,
+        bound_s=bound_s,
+    )  # fmt: skip
+
+
+def _greet(container: Container, part: Part) -> tuple[float, float, str]:
+    """The node's clock against ours (0 where they agree within what can be measured), and the image's PATH."""
+    best = (0.0, float("inf"))
+    path = _PATH
+    for _ in range(2):
+        before = time.time()
+        said = container.ask(f'date +%s.%N; mkdir -p {manifests.JOBS} {part.workdir}; echo "$PATH"').decode("utf-8", "replace").split("\n")
+        after = time.time()
+        bound_s = (after - before) / 2
+        if bound_s < best[1] and said[0].replace(".", "", 1).isdigit():
+            best = (float(said[0]) - (before + after) / 2, bound_s)
+        path = said[1] or _PATH
+    offset_s, bound_s = best
+    return (offset_s if abs(offset_s) > bound_s else 0.0), bound_s, path
+
+
+def _hex(address: str) -> tuple[str, ...]:
+    """An address as /proc/net/tcp has it: 32-bit words in the order of a little-endian machine."""
+    packed = ipaddress.ip_address(address).packed
+    return ("".join(packed[i : i + 4][::-1].hex().upper() for i in range(0, len(packed), 4)),)
+
+
+def _file_name(name: str) -> str:
+    if "\0" in name:
+        raise RunFailed(f"found file name {name!r}, expected one inside the work directory")
+    return name
+
+
+def remove(place: Place, selector: str) -> None:
+    """Remove Jobs, pods, Services and volume claims of ``selector`` and see that they are gone."""
+    api = place.api
+    paths = [api.namespaced("jobs", group=BATCH), api.namespaced("services"), api.namespaced("persistentvolumeclaims"), api.namespaced("pods")]
+    for path in paths:
+        for found in api.items(path, labelSelector=selector):
+            api.delete(f"{path}/{found['metadata']['name']}", grace_s=1 if path is paths[-1] else None)
+    for path in reversed(paths):
+        pods.await_gone(api, path, selector)

@@ -1,0 +1,49 @@
+"""Pre-flight findings about a cluster (codes F61x): what would make a run fail, or facts that will be unknown. Nothing is created."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ...engine.errors import BenchspecError
+from ...engine.results import Finding, FindingLevel
+from ...engine.spec import Site
+from . import nodes, rights
+from .api import Api
+from .options import is_pinned, read_options
+
+_REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+
+
+def check(site: Site) -> list[Finding]:
+    """Whether the cluster answers, every right of ``benchspec rbac``, its version and nodes, and images without a digest."""
+    try:
+        options = read_options(site)
+        api = Api(options, f"site {site.name}")
+        version = str(api.get("/version").get("gitVersion"))
+    except BenchspecError as error:
+        return [_finding("F610", FindingLevel.ERROR, str(error))]
+    found = [_finding("F610", FindingLevel.NOTE, f"Kubernetes {version} at {api.configuration.host}, namespace {options.namespace}")]
+    found += _missing(api, rights.RULES, FindingLevel.ERROR, "the runner cannot work without")
+    found += _missing(api, rights.CLUSTER_RULES, FindingLevel.NOTE, "facts stay unknown without")
+    ready = nodes.list_nodes(api)
+    if ready:
+        found.append(_finding("F613", FindingLevel.NOTE, f"{len(ready)} nodes: {', '.join(node['metadata']['name'] for node in ready)}"))
+    images = sorted({own.image for own in (options.common, *options.roles.values()) if not is_pinned(own.image)})
+    found += [_finding("F614", FindingLevel.NOTE, f"image {image} has no digest: what it is may change between runs") for image in images]
+    return found
+
+
+def _missing(api: Api, rules: Sequence[Mapping[str, Any]], level: FindingLevel, why: str) -> Iterator[Finding]:
+    namespace = api.namespace if rules is rights.RULES else ""
+    for verb, group, resource in rights.needed(rules):
+        name, _, sub = resource.partition("/")
+        attributes = {"namespace": namespace, "verb": verb, "group": group, "resource": name, "subresource": sub}
+        body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": {"resourceAttributes": attributes}}
+        if not api.create(_REVIEWS, body).get("status", {}).get("allowed"):
+            right = f"{verb} {resource}" + (f".{group}" if group else "")
+            yield _finding("F614", level, f"{why} the right to {right}: grant what `benchspec rbac` prints")
+
+
+def _finding(code: str, level: FindingLevel, message: str) -> Finding:
+    return Finding(code=code, level=level, message=message)

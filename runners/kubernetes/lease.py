@@ -1,0 +1,112 @@
+"""Who may use a site's nodes: a Lease per namespace and choice of nodes, held by a run and renewed while its controller lives.
+
+A run whose controller died keeps it as long as pods of it are there: they may still be measuring. Format: coordination.k8s.io/v1 Lease.
+"""
+
+from __future__ import annotations
+
+import datetime
+import getpass
+import os
+import socket
+import threading
+from contextlib import suppress
+
+from ...engine.errors import BenchspecError, Locked
+from .api import Api
+from .failures import Exists, NotThere
+from .names import GROUP, MANAGED_BY, RUN, Object, Ownership, digest, label_value
+from .options import Options
+
+COORDINATION = "coordination.k8s.io/v1"
+DURATION_S = 60
+_RENEWALS = 3
+_OWNER = f"{GROUP}/owner"
+_TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
+
+
+class Lease:
+    """The lock of one site, held by one run. Several sites of a run may hold the same one."""
+
+    def __init__(self, api: Api, options: Options, ownership: Ownership) -> None:
+        self._api, self._ownership = api, ownership
+        nodes = [
+            sorted(options.common.node_selector.items()),
+            sorted((r, o.node or "", sorted(o.node_selector.items())) for r, o in options.roles.items()),
+        ]
+        self._name = f"benchspec-{digest(repr(nodes))}"
+        self._path = api.namespaced("leases", self._name, COORDINATION)
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def take(self) -> None:
+        """Take it and go on renewing it. Raises Locked naming the owner."""
+        for _ in range(_RENEWALS):
+            if self._try():
+                self._thread = threading.Thread(target=self._renew, name="benchspec-lease", daemon=True)
+                self._thread.start()
+                return
+        raise Locked("its lease changes hands all the time", where=self._api.where, remedy="try again in a minute")
+
+    def _try(self) -> bool:
+        try:
+            self._api.create(self._api.namespaced("leases", group=COORDINATION), self._body({}))
+            return True
+        except Exists:
+            pass
+        try:
+            found = self._api.get(self._path)
+        except NotThere:
+            return False
+        if found["spec"].get("holderIdentity") != self._ownership.run_id:
+            self._refuse_if_held(found)
+        try:
+            self._api.request("PUT", self._path, body=self._body({"resourceVersion": found["metadata"]["resourceVersion"]}))
+            return True
+        except (Exists, NotThere):
+            return False
+
+    def _body(self, metadata: Object) -> Object:
+        now = datetime.datetime.now(datetime.UTC).strftime(_TIME)
+        owner = f"{getpass.getuser()}@{socket.gethostname()} (pid {os.getpid()})"
+        labels = {**MANAGED_BY, RUN: label_value(self._ownership.run_id)}
+        return {
+            "apiVersion": COORDINATION,
+            "kind": "Lease",
+            "metadata": {"name": self._name, "labels": labels, "annotations": {_OWNER: owner}, **metadata},
+            "spec": {"holderIdentity": self._ownership.run_id, "leaseDurationSeconds": DURATION_S, "acquireTime": now, "renewTime": now},
+        }
+
+    def _refuse_if_held(self, found: Object) -> None:
+        spec = found["spec"]
+        holder, owner = spec.get("holderIdentity"), found["metadata"].get("annotations", {}).get(_OWNER, "somebody")
+        renewed = datetime.datetime.strptime(spec["renewTime"], _TIME).replace(tzinfo=datetime.UTC)
+        age_s = (datetime.datetime.now(datetime.UTC) - renewed).total_seconds()
+        if age_s < spec["leaseDurationSeconds"]:
+            raise Locked(f"run {holder} of {owner} uses its nodes (lease {self._name} in namespace {self._api.namespace})", where=self._api.where,
+                         remedy="wait for it, or use other nodes (`node_selector`)")  # fmt: skip
+        if self._api.items(self._api.namespaced("pods"), labelSelector=f"{RUN}={label_value(str(holder))}"):
+            raise Locked(f"run {holder} of {owner} is gone, but its pods are there and may be measuring", where=self._api.where,
+                         remedy=f"resume that run, or remove them: benchspec clean {holder}")  # fmt: skip
+
+    def _renew(self) -> None:
+        while not self._over.wait(DURATION_S / _RENEWALS):
+            now = datetime.datetime.now(datetime.UTC).strftime(_TIME)
+            # a failed renewal is repeated: only a pod of another run would matter, and the scheduler keeps those off our nodes
+            with suppress(BenchspecError):
+                try:
+                    self._api.patch(self._path, {"spec": {"renewTime": now}})
+                except NotThere:
+                    self._api.create(self._api.namespaced("leases", group=COORDINATION), self._body({}))
+
+    def give_back(self) -> None:
+        """Stop renewing it, and remove it unless pods of the run are still there (idempotent)."""
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        with suppress(NotThere):
+            found = self._api.get(self._path)
+            mine = found["spec"].get("holderIdentity") == self._ownership.run_id
+            if mine and not self._api.items(self._api.namespaced("pods"), labelSelector=f"{RUN}={label_value(self._ownership.run_id)}"):
+                self._api.delete(self._path)

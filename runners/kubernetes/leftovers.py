@@ -1,0 +1,86 @@
+"""What a run left on a cluster, listed by label over every kind of object benchspec makes, and removed after a second look at the label."""
+
+from __future__ import annotations
+
+import time
+
+from ...engine.errors import RunFailed, UsageError
+from ...engine.ports import Leftover
+from ...engine.spec import Site
+from . import volumes
+from .allocation import BATCH
+from .api import Api
+from .failures import Denied, NotThere
+from .lease import COORDINATION
+from .names import MANAGED_BY, RUN, SITE, Ownership, label_value
+from .options import read_options
+from .pods import REMOVAL_S
+
+KINDS = {"job": ("jobs", BATCH), "pod": ("pods", ""), "service": ("services", ""), "volume claim": ("persistentvolumeclaims", ""),
+         "lease": ("leases", COORDINATION)}  # fmt: skip
+"""Kind of a leftover to its resource and group; ``storage class`` is the only one outside the namespace."""
+
+
+def find(site: Site, run_id: str) -> list[Leftover]:
+    """Everything of ``run_id`` on the site."""
+    api, ownership = _reach(site, run_id)
+    left = [
+        Leftover(kind=kind, name=found["metadata"]["name"])
+        for kind in KINDS
+        for found in api.items(_path(api, kind), labelSelector=_selector(ownership, kind))
+    ]
+    try:
+        left += [
+            Leftover(kind="storage class", name=found["metadata"]["name"]) for found in api.items(volumes.CLASSES, labelSelector=ownership.selector())
+        ]
+    except Denied:
+        pass  # who may not list classes has made none
+    return left
+
+
+def remove(site: Site, leftover: Leftover) -> None:
+    """Remove one object and wait until it is gone; harmless when it is.
+
+    Raises:
+        UsageError: it is nothing that benchspec made on this site.
+        RunFailed: it stays.
+    """
+    api, _ = _reach(site, "")
+    if leftover.kind not in (*KINDS, "storage class"):
+        raise UsageError(f"found leftover {leftover.kind} {leftover.name!r}, expected one of those this runner lists")
+    path = _path(api, leftover.kind, leftover.name)
+    try:
+        labels = api.get(path)["metadata"].get("labels", {})
+    except NotThere:
+        return
+    ours = all(labels.get(key) == value for key, value in MANAGED_BY.items()) and RUN in labels
+    if not ours or labels.get(SITE, label_value(site.name)) != label_value(site.name):
+        raise UsageError(f"found {leftover.kind} {leftover.name}, expected one that benchspec made for a run on this site")
+    api.delete(path, grace_s=1 if leftover.kind == "pod" else None)
+    deadline = time.monotonic() + REMOVAL_S
+    while time.monotonic() < deadline:
+        try:
+            api.get(path)
+        except NotThere:
+            return
+        time.sleep(0.2)
+    raise RunFailed(f"{leftover.kind} {leftover.name} does not go away", where=api.where, remedy="see whether its node is Ready")
+
+
+def _reach(site: Site, run_id: str) -> tuple[Api, Ownership]:
+    options = read_options(site)
+    return Api(options, f"site {site.name}"), Ownership(run_id=run_id, site=site.name, extra=options.labels)
+
+
+def _path(api: Api, kind: str, name: str = "") -> str:
+    if kind == "storage class":
+        return f"{volumes.CLASSES}/{name}"
+    resource, group = KINDS[kind]
+    return api.namespaced(resource, name, group)
+
+
+def _selector(ownership: Ownership, kind: str) -> str:
+    """A lease belongs to the run, whichever of its sites took it."""
+    if kind != "lease":
+        return ownership.selector()
+    return ",".join([*(f"{key}={value}" for key, value in MANAGED_BY.items()), f"{RUN}={label_value(ownership.run_id)}"])

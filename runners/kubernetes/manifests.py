@@ -1,0 +1,220 @@
+"""The objects of an allocation as JSON. Pure: what ``plan --render`` prints is what is created.
+
+A role is a Job of one pod that is never restarted: a pod that ends takes its measurement with it and must not come back as another. The Job's deadline
+and its time to live make the cluster itself remove what a dead controller left; everything else belongs to the Job and goes with it.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ...engine.ports import Demand
+from ...engine.spec import Placement, Role, TrafficPath
+from .names import ALLOCATION, MANAGED_BY, RUN, Object, Ownership, label_value, object_name
+from .options import BEST_EFFORT, GUARANTEED, Options, RoleOptions
+
+CONTAINER = "role"
+STATE = "/benchspec/state"
+JOBS = f"{STATE}/jobs"
+WORK = f"{STATE}/work"
+VOLUME = "/volume"
+MEMORY = "/benchspec-memory"
+USER = 1000
+_HOST = "kubernetes.io/hostname"
+_SERVICES = frozenset({TrafficPath.POD_TO_SERVICE, TrafficPath.HOST_TO_SERVICE})
+_HOST_CLIENTS = frozenset({TrafficPath.HOST_TO_HOST, TrafficPath.HOST_TO_SERVICE})
+_HOST_SERVERS = frozenset({TrafficPath.HOST_TO_HOST, TrafficPath.POD_TO_HOST})
+_CLIENTS = frozenset({Role.CLIENT, Role.LOAD_GENERATOR})
+
+# Process 1 of a role: it makes the private directories and reaps what ended programs leave behind. Programs are started beside it by exec, and say
+# on its standard output, the pod's log, that they have ended: a controller that follows the log needs no polling and no stream that must not break.
+INIT = """umask 077
+mkdir -p {directories} || exit 1
+trap 'exit 0' TERM INT
+echo ready
+while :; do sleep 3600 & wait $!; done
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One role of an allocation: its pod's Job, its port, and whether it has a volume and a Service."""
+
+    role: Role
+    name: str
+    port: int
+    image: str
+    options: RoleOptions
+    host_network: bool
+    volume: str | None
+    service: str | None
+
+    @property
+    def workdir(self) -> str:
+        """The role's work directory: on the volume where it has one."""
+        return f"{VOLUME}/benchspec" if self.volume else WORK
+
+
+def parts(options: Options, ownership: Ownership, allocation_id: str, roles: Sequence[Role], demand: Demand) -> Mapping[Role, Part]:
+    """What each role gets."""
+    return {role: _part(options, ownership, allocation_id, role, demand) for role in roles}
+
+
+def _part(options: Options, ownership: Ownership, allocation_id: str, role: Role, demand: Demand) -> Part:
+    own = options.role(role)
+    name = object_name(ownership.run_id, ownership.site, allocation_id, role)
+    on_host = own.host_network or demand.path in (_HOST_CLIENTS if role in _CLIENTS else _HOST_SERVERS)
+    served = role not in _CLIENTS and (demand.path in _SERVICES or demand.path is TrafficPath.NODE_PORT)
+    first, count = (30000, 2768) if demand.path is TrafficPath.NODE_PORT and served else (20000, 10000)
+    return Part(
+        role=role,
+        name=name,
+        port=first + int(name[-10:], 16) % count,
+        image=demand.image or own.image,
+        options=own,
+        host_network=on_host,
+        volume=f"{name}-v" if role in demand.volumes and demand.storage.get("class") else None,
+        service=f"{name}-s" if served else None,
+    )
+
+
+def job(options: Options, ownership: Ownership, allocation_id: str, part: Part, demand: Demand) -> Object:
+    """The Job of one role."""
+    labels = ownership.labels(allocation_id, part.role)
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": part.name, "labels": labels, "annotations": {RUN: ownership.run_id, ALLOCATION: allocation_id}},
+        "spec": {
+            "backoffLimit": 0,
+            "activeDeadlineSeconds": round(options.ttl_s),
+            "ttlSecondsAfterFinished": round(options.ttl_s),
+            "template": {
+                "metadata": {"labels": labels, "annotations": dict(options.annotations)},
+                "spec": _pod(options, ownership, allocation_id, part, demand),
+            },
+        },
+    }
+
+
+def _pod(options: Options, ownership: Ownership, allocation_id: str, part: Part, demand: Demand) -> Object:
+    own = part.options
+    spec: Object = {
+        "restartPolicy": "Never",
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,  # dozens of variables about other Services
+        "terminationGracePeriodSeconds": 1,
+        "securityContext": {
+            "runAsNonRoot": True, "runAsUser": USER, "runAsGroup": USER, "fsGroup": USER, "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": [{
+            "name": CONTAINER,
+            "image": part.image,
+            "command": ["sh", "-c", INIT.format(directories=shlex.join([JOBS, part.workdir]))],
+            "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+            "resources": resources(options.qos, own),
+            "volumeMounts": [
+                {"name": "state", "mountPath": "/benchspec"}, {"name": "memory", "mountPath": MEMORY},
+                *([{"name": "volume", "mountPath": VOLUME}] if part.volume else []),
+            ],
+        }],
+        "volumes": [
+            {"name": "state", "emptyDir": {}}, {"name": "memory", "emptyDir": {"medium": "Memory", "sizeLimit": "64Mi"}},
+            *([{"name": "volume", "persistentVolumeClaim": {"claimName": part.volume}}] if part.volume else []),
+        ],
+        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": _apart(ownership, allocation_id, demand)}},
+        # a node that is cut off is the trial's problem, not a reason to delete its pod while the trial may go on
+        "tolerations": [
+            *({"key": f"node.kubernetes.io/{state}", "operator": "Exists", "effect": "NoExecute"} for state in ("not-ready", "unreachable")),
+            *map(dict, options.tolerations),
+        ],
+    }  # fmt: skip
+    if part.host_network:
+        spec |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
+    else:
+        spec["securityContext"]["sysctls"] = [{"name": "net.ipv4.ping_group_range", "value": "0 2147483647"}]  # the path's MTU is asked with ping
+    if demand.placement is Placement.SAME_NODE:
+        together = [{"labelSelector": {"matchLabels": {ALLOCATION: label_value(allocation_id)}}, "topologyKey": _HOST}]
+        spec["affinity"]["podAffinity"] = {"requiredDuringSchedulingIgnoredDuringExecution": together}
+    if own.node:
+        required = {"nodeSelectorTerms": [{"matchExpressions": [{"key": _HOST, "operator": "In", "values": [own.node]}]}]}
+        spec["affinity"]["nodeAffinity"] = {"requiredDuringSchedulingIgnoredDuringExecution": required}
+    optional: Object = {
+        "nodeSelector": dict(own.node_selector),
+        "serviceAccountName": options.service_account,
+        "priorityClassName": options.priority_class,
+        "runtimeClassName": options.runtime_class,
+        "imagePullSecrets": [{"name": name} for name in options.image_pull_secrets],
+    }
+    return spec | {key: value for key, value in optional.items() if value}
+
+
+def _apart(ownership: Ownership, allocation_id: str, demand: Demand) -> list[Object]:
+    """No node is shared with another run, in whatever namespace; and the roles are apart where the spec says so."""
+    others = [
+        *({"key": key, "operator": "In", "values": [value]} for key, value in MANAGED_BY.items()),
+        {"key": RUN, "operator": "NotIn", "values": [label_value(ownership.run_id)]},
+    ]
+    terms: list[Object] = [{"labelSelector": {"matchExpressions": others}, "namespaceSelector": {}, "topologyKey": _HOST}]
+    if demand.placement is Placement.ACROSS_NODES:
+        terms.append({"labelSelector": {"matchLabels": {ALLOCATION: label_value(allocation_id)}}, "topologyKey": _HOST})
+    return terms
+
+
+def resources(qos: str, own: RoleOptions) -> Object:
+    """Guaranteed: limits equal to requests, so that neither neighbours nor luck decide what a pod gets."""
+    if qos == BEST_EFFORT:
+        return {}
+    asked = {"cpu": own.cpu, "memory": str(own.memory_bytes)}
+    return {"requests": asked, "limits": asked} if qos == GUARANTEED else {"requests": asked}
+
+
+def service(ownership: Ownership, allocation_id: str, part: Part, demand: Demand, owner: Object) -> Object:
+    """The Service before one role. The port is the same everywhere, since programs are told one port to listen on and to connect to."""
+    node_port = {"nodePort": part.port} if demand.path is TrafficPath.NODE_PORT else {}
+    ports = [{"name": p.lower(), "protocol": p, "port": part.port, "targetPort": part.port, **node_port} for p in ("TCP", "UDP")]
+    labels = ownership.labels(allocation_id, part.role)
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": part.service, "labels": labels, "ownerReferences": [owner]},
+        "spec": {"type": "NodePort" if node_port else "ClusterIP", "selector": labels, "ports": ports},
+    }
+
+
+def claim(ownership: Ownership, allocation_id: str, part: Part, demand: Demand, size_bytes: int, owner: Object) -> Object:
+    """The volume of one role."""
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": part.volume, "labels": ownership.labels(allocation_id, part.role), "ownerReferences": [owner]},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"], "storageClassName": str(demand.storage["class"]), "resources": {"requests": {"storage": str(size_bytes)}},
+        },
+    }  # fmt: skip
+
+
+def storage_class(ownership: Ownership, demand: Demand) -> Object:
+    """The class that the spec wants to have made."""
+    storage = demand.storage
+    parameters = storage.get("parameters")
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": str(storage["class"]), "labels": ownership.labels()},
+        "provisioner": str(storage.get("provisioner", "")),
+        "parameters": {key: str(value) for key, value in parameters.items()} if isinstance(parameters, Mapping) else {},
+        "volumeBindingMode": str(storage.get("binding", "WaitForFirstConsumer")),
+        "reclaimPolicy": "Delete",
+    }
+
+
+def owner(found: Object) -> Object:
+    """The reference that makes an object go with ``found``."""
+    metadata = found["metadata"]
+    return {
+        "apiVersion": found["apiVersion"], "kind": found["kind"], "name": metadata["name"], "uid": metadata["uid"],
+        "controller": False, "blockOwnerDeletion": False,
+    }  # fmt: skip

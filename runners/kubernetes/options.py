@@ -1,0 +1,122 @@
+"""What a site's options say, once its schema has checked them (schemas/runners/kubernetes.schema.json), with the defaults."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+from ...engine.errors import UnitError, UsageError
+from ...engine.spec import Json, Role, Site
+from ...engine.units import Dimension, parse_quantity
+
+DEFAULT_IMAGE = "localhost/tools:1"
+"""What tests/cluster and images/ call the tool image; a cluster with a registry names its own as ``image``."""
+
+DEFAULT_TTL_S = 24 * 3600.0
+GUARANTEED, BURSTABLE, BEST_EFFORT = "guaranteed", "burstable", "best-effort"
+_DIGEST = re.compile(r"@sha256:[0-9a-f]{64}$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleOptions:
+    """What a role's pod gets. ``cpu`` as Kubernetes writes it, memory in B."""
+
+    image: str
+    node: str | None
+    node_selector: Mapping[str, str]
+    host_network: bool
+    cpu: str
+    memory_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """A site's options. ``ttl_s``: after this the cluster itself removes what was left."""
+
+    context: str | None
+    kubeconfig: str | None
+    namespace: str
+    create_namespace: bool = False
+    service_account: str | None = None
+    image_pull_secrets: tuple[str, ...] = ()
+    tolerations: tuple[Mapping[str, Json], ...] = ()
+    qos: str = GUARANTEED
+    priority_class: str | None = None
+    runtime_class: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    ttl_s: float = DEFAULT_TTL_S
+    pin_required: bool = False
+    common: RoleOptions
+    roles: Mapping[Role, RoleOptions] = field(default_factory=dict)
+
+    def role(self, role: Role) -> RoleOptions:
+        """What a role's pod gets."""
+        return self.roles.get(role, self.common)
+
+
+def is_pinned(image: str) -> bool:
+    """Whether an image's name holds the digest of its content."""
+    return _DIGEST.search(image) is not None
+
+
+def read_options(site: Site) -> Options:
+    """The options of ``site``. Raises UsageError for a size that is none."""
+    given = {key: value for key, value in site.options.items() if not key.startswith("x-")}
+    selector = _texts(given.get("node_selector"))
+    common = _role({}, given, selector, RoleOptions(
+        image=DEFAULT_IMAGE, node=None, node_selector={}, host_network=False, cpu="1", memory_bytes=2**30
+    ), site)  # fmt: skip
+    roles = {Role(name): _role(_mapping(own), _mapping(own), selector, common, site) for name, own in _mapping(given.get("roles")).items()}
+    kubeconfig = _text(given.get("kubeconfig"))
+    return Options(
+        context=_text(given.get("context")),
+        kubeconfig=str(Path(kubeconfig).expanduser()) if kubeconfig else None,
+        namespace=_text(given.get("namespace")) or "default",
+        create_namespace=given.get("create_namespace") is True,
+        service_account=_text(given.get("service_account")),
+        image_pull_secrets=tuple(cast("list[str]", given.get("image_pull_secrets") or [])),
+        tolerations=tuple(cast("list[Mapping[str, Json]]", given.get("tolerations") or [])),
+        qos=_text(given.get("qos")) or GUARANTEED,
+        priority_class=_text(given.get("priority_class")),
+        runtime_class=_text(given.get("runtime_class")),
+        labels=_texts(given.get("labels")),
+        annotations=_texts(given.get("annotations")),
+        ttl_s=_quantity(given["ttl"], Dimension.TIME, site) if "ttl" in given else DEFAULT_TTL_S,
+        pin_required=given.get("pin") == "required",
+        common=common,
+        roles=roles,
+    )
+
+
+def _role(own: Mapping[str, Json], given: Mapping[str, Json], selector: Mapping[str, str], default: RoleOptions, site: Site) -> RoleOptions:
+    return RoleOptions(
+        image=_text(given.get("image")) or default.image,
+        node=_text(own.get("node")),
+        node_selector={**selector, **_texts(own.get("node_selector"))},
+        host_network=bool(given.get("host_network", default.host_network)),
+        cpu=str(given.get("cpu", default.cpu)),
+        memory_bytes=round(_quantity(given["memory"], Dimension.BYTES, site)) if "memory" in given else default.memory_bytes,
+    )
+
+
+def _quantity(value: Json, dimension: Dimension, site: Site) -> float:
+    try:
+        return parse_quantity(str(value), dimension)
+    except UnitError as error:
+        raise UsageError(str(error), where=f"site {site.name}") from error
+
+
+def _text(value: Json) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _mapping(value: Json) -> Mapping[str, Json]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _texts(value: Json) -> dict[str, str]:
+    return {key: str(text) for key, text in _mapping(value).items()}

@@ -1,0 +1,160 @@
+"""Pods on their way up and down: awaited by watching, and when they do not come, why, in the cluster's own words."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from ...engine.errors import RunFailed
+from .api import Api
+from .failures import PodLost
+from .names import Object
+
+SCHEDULING_S = 120.0
+"""So long a pod may wait for a node: autoscalers and volumes take their time."""
+
+STARTING_S = 600.0
+"""So long a scheduled pod may take to run: images of a GB over a slow link."""
+
+REMOVAL_S = 120.0
+_PULLING = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable"})
+_BROKEN = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError", "CrashLoopBackOff"})
+_TOLERATED_PULLS_S = 20.0
+
+
+class NotScheduled(RunFailed):
+    """No node takes a pod."""
+
+
+def await_running(api: Api, selector: str, count: int) -> Mapping[str, Object]:
+    """The pods of ``selector`` by the role they are for, once ``count`` of them run.
+
+    Raises:
+        NotScheduled, PodLost, RunFailed: one never will; the message has the reason and the event.
+    """
+    began, seen = time.monotonic(), dict[str, Object]()
+    deadline = began + SCHEDULING_S + STARTING_S
+    failing_since: dict[str, float] = {}
+    while time.monotonic() < deadline:
+        # in short rounds, since a pod that is stuck does not change any more
+        for pod in api.watch(api.namespaced("pods"), min(deadline, time.monotonic() + 3), labelSelector=selector):
+            if pod.get("_deleted"):
+                raise PodLost(f"pod {pod['metadata']['name']} was deleted while it started", where=api.where)
+            seen[pod["metadata"]["name"]] = pod
+            running = {p["metadata"]["labels"]["benchspec.dev/role"]: p for p in seen.values() if _runs(p)}
+            if len(running) == count:
+                return running
+        waited_s = time.monotonic() - began
+        for pod in seen.values():
+            _raise_if_stuck(api, pod, waited_s, failing_since)
+        if not seen and waited_s > 15:
+            raise _without_pods(api, selector)
+    raise RunFailed(f"pods were not running after {deadline - began:.0f} s: {', '.join(map(_state, seen.values()))}", where=api.where)
+
+
+def _runs(pod: Object) -> bool:
+    statuses = pod.get("status", {}).get("containerStatuses") or []
+    return bool(statuses) and all("running" in status["state"] for status in statuses)
+
+
+def _raise_if_stuck(api: Api, pod: Object, waited_s: float, failing_since: dict[str, float]) -> None:
+    name, status = pod["metadata"]["name"], pod.get("status", {})
+    if status.get("phase") in ("Failed", "Succeeded"):
+        raise lost(api, pod)
+    for condition in status.get("conditions") or []:
+        unschedulable = condition["type"] == "PodScheduled" and condition["status"] == "False"
+        if unschedulable and waited_s > SCHEDULING_S:
+            raise _not_scheduled(api, pod, str(condition.get("message", "")))
+        if unschedulable and "not found" in str(condition.get("message", "")) and waited_s > 5:
+            raise _not_scheduled(api, pod, str(condition["message"]))
+    for one in status.get("containerStatuses") or []:
+        waiting = one["state"].get("waiting") or {}
+        reason, message = waiting.get("reason", ""), waiting.get("message", "")
+        if reason in _PULLING | _BROKEN:
+            since = failing_since.setdefault(name, time.monotonic())
+            if time.monotonic() - since > _TOLERATED_PULLS_S or reason in ("InvalidImageName", "ErrImageNeverPull"):
+                remedy = "name an image that the nodes can pull, and `image_pull_secrets` where it is private" if reason in _PULLING else None
+                told = message or events(api, "Pod", name)
+                raise RunFailed(f"pod {name} does not start: {reason} of image {one['image']}: {told}", where=api.where, remedy=remedy)
+
+
+def _not_scheduled(api: Api, pod: Object, message: str) -> NotScheduled:
+    told = "; ".join(filter(None, (message, *(_claim_state(api, volume) for volume in _claims(pod)))))
+    return NotScheduled(
+        f"placement: no node takes pod {pod['metadata']['name']}: {told}",
+        where=api.where,
+        remedy="free or add nodes, or ask for less (`cpu`, `memory`, `node_selector`, `placement`, `storage`)",
+    )
+
+
+def _claims(pod: Object) -> list[str]:
+    volumes = pod["spec"].get("volumes") or []
+    return [v["persistentVolumeClaim"]["claimName"] for v in volumes if "persistentVolumeClaim" in v]
+
+
+def _claim_state(api: Api, name: str) -> str:
+    try:
+        claim = api.get(api.namespaced("persistentvolumeclaims", name))
+    except RunFailed:
+        return ""
+    phase = claim.get("status", {}).get("phase")
+    return (
+        ""
+        if phase == "Bound"
+        else f"volume claim {name} of class {claim['spec'].get('storageClassName')} is {phase}: {events(api, 'PersistentVolumeClaim', name)}"
+    )
+
+
+def _without_pods(api: Api, selector: str) -> RunFailed:
+    """A Job whose pods are refused says so in its events alone: quotas, webhooks, pod security."""
+    told = [events(api, "Job", found["metadata"]["name"]) for found in api.items(api.namespaced("jobs", group="batch/v1"), labelSelector=selector)]
+    message = "; ".join(filter(None, told)) or "its Job made none"
+    remedy = "ask for a larger quota, or for less (`cpu`, `memory`)" if "quota" in message else None
+    if "violates PodSecurity" in message:
+        remedy = "label the namespace with a weaker pod-security.kubernetes.io/enforce level, or leave out what needs it (`host_network`)"
+    return RunFailed(f"no pod was made: {message}", where=api.where, remedy=remedy)
+
+
+def events(api: Api, kind: str, name: str) -> str:
+    """What the cluster said about an object last, by reason; empty when it said nothing or we may not ask."""
+    try:
+        found = api.items(api.namespaced("events"), fieldSelector=f"involvedObject.kind={kind},involvedObject.name={name}")
+    except RunFailed:
+        return ""
+    warnings = [e for e in found if e.get("type") == "Warning"] or found
+    return "; ".join(dict.fromkeys(f"{e.get('reason')}: {e.get('message')}" for e in warnings[-3:]))
+
+
+def lost(api: Api, pod: Object) -> PodLost:
+    """Why a pod that ran does so no more."""
+    name, status = pod["metadata"]["name"], pod.get("status", {})
+    told = [status.get("reason"), status.get("message")]
+    for one in status.get("containerStatuses") or []:
+        ended = one["state"].get("terminated") or (one.get("lastState") or {}).get("terminated") or {}
+        told += [ended.get("reason"), ended.get("message")] if ended.get("reason") != "Completed" else []
+    told += [c.get("message") for c in status.get("conditions") or [] if c["type"] == "DisruptionTarget"]
+    reason = ", ".join(dict.fromkeys(str(word) for word in told if word)) or events(api, "Pod", name) or "it ended"
+    remedy = "ask for more `memory`" if "OOMKilled" in reason else None
+    return PodLost(f"pod {name} on node {pod['spec'].get('nodeName')} is lost: {reason}", where=api.where, remedy=remedy)
+
+
+def _state(pod: Object) -> str:
+    status = pod.get("status", {})
+    waiting = [s["state"].get("waiting", {}).get("reason") for s in status.get("containerStatuses") or [] if "waiting" in s["state"]]
+    return f"{pod['metadata']['name']} is {status.get('phase')} {' '.join(filter(None, waiting))}".strip()
+
+
+def await_gone(api: Api, path: str, selector: str) -> None:
+    """Wait until nothing of ``selector`` is listed any more. Raises RunFailed naming what stays."""
+    deadline = time.monotonic() + REMOVAL_S
+    left = {item["metadata"]["name"] for item in api.items(path, labelSelector=selector)}
+    while left and time.monotonic() < deadline:
+        for item in api.watch(path, min(deadline, time.monotonic() + 10), labelSelector=selector):
+            if item.get("_deleted"):
+                left.discard(item["metadata"]["name"])
+            if not left:
+                break
+        left = {item["metadata"]["name"] for item in api.items(path, labelSelector=selector)}
+    if left:
+        raise RunFailed(f"{', '.join(sorted(left))} does not go away: {events(api, 'Pod', min(left))}", where=api.where,
+                        remedy="see whether its node is Ready; a node that is gone keeps its pods until it is removed")  # fmt: skip

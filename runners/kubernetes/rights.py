@@ -1,0 +1,62 @@
+"""The rights the runner needs, and no more: what ``benchspec rbac`` prints, what the doctor asks for and what the tests run with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+RULES: Sequence[Mapping[str, Any]] = (
+    {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["create", "delete", "get", "list", "patch", "watch"]},
+    {"apiGroups": [""], "resources": ["pods"], "verbs": ["delete", "get", "list", "watch"]},
+    {"apiGroups": [""], "resources": ["pods/exec"], "verbs": ["create", "get"]},
+    {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]},
+    {"apiGroups": [""], "resources": ["persistentvolumeclaims", "services"], "verbs": ["create", "delete", "get", "list", "watch"]},
+    {"apiGroups": [""], "resources": ["events"], "verbs": ["list"]},
+    {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create", "delete", "get", "list", "patch", "update", "watch"]},
+)
+"""In the namespace. Without ``list`` of events an error says less; nothing else is optional."""
+
+CLUSTER_RULES: Sequence[Mapping[str, Any]] = (
+    {"apiGroups": [""], "resources": ["nodes", "persistentvolumes"], "verbs": ["get", "list"]},
+    {"apiGroups": ["storage.k8s.io"], "resources": ["storageclasses"], "verbs": ["get", "list"]},
+    {"apiGroups": ["apps"], "resources": ["daemonsets"], "verbs": ["list"]},
+)
+"""Of the whole cluster, reading only: facts of nodes, volumes and the network that are unknown without."""
+
+CLASS_RULES: Sequence[Mapping[str, Any]] = ({"apiGroups": ["storage.k8s.io"], "resources": ["storageclasses"], "verbs": ["create", "delete"]},)
+"""Needed where a spec says ``storage: {create: true}``."""
+
+
+def manifests(namespace: str, name: str, *, facts: bool, classes: bool) -> list[dict[str, Any]]:
+    """ServiceAccount, Role and RoleBinding; ``facts`` and ``classes`` add a ClusterRole and its binding."""
+    metadata = {"name": name, "namespace": namespace}
+    subjects = [{"kind": "ServiceAccount", **metadata}]
+    rbac = "rbac.authorization.k8s.io"
+    made: list[dict[str, Any]] = [
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata},
+        {"apiVersion": f"{rbac}/v1", "kind": "Role", "metadata": metadata, "rules": _plain(RULES)},
+        {
+            "apiVersion": f"{rbac}/v1", "kind": "RoleBinding", "metadata": metadata, "subjects": subjects,
+            "roleRef": {"apiGroup": rbac, "kind": "Role", "name": name},
+        },
+    ]  # fmt: skip
+    wide = [*(CLUSTER_RULES if facts else ()), *(CLASS_RULES if classes else ())]
+    if wide:
+        cluster_name = {"name": f"{name}-{namespace}"}
+        made += [
+            {"apiVersion": f"{rbac}/v1", "kind": "ClusterRole", "metadata": cluster_name, "rules": _plain(wide)},
+            {
+                "apiVersion": f"{rbac}/v1", "kind": "ClusterRoleBinding", "metadata": cluster_name, "subjects": subjects,
+                "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", **cluster_name},
+            },
+        ]  # fmt: skip
+    return made
+
+
+def _plain(rules: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [{key: list(value) for key, value in rule.items()} for rule in rules]
+
+
+def needed(rules: Sequence[Mapping[str, Any]] = RULES) -> list[tuple[str, str, str]]:
+    """Every (verb, group, resource) of ``rules``."""
+    return [(verb, group, resource) for rule in rules for group in rule["apiGroups"] for resource in rule["resources"] for verb in rule["verbs"]]

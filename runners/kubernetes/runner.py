@@ -1,0 +1,81 @@
+"""The Kubernetes runner's front: pure questions about a plan, and the way to a session on a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...engine.ports import Commands, Leftover, Problem, RenderedFile, Session, Surroundings
+from ...engine.results import Finding
+from ...engine.spec import Experiment, Placement, Site, TrafficPath
+from .options import is_pinned, read_options
+
+_PATHS = frozenset({
+    None, TrafficPath.POD_TO_POD, TrafficPath.POD_TO_SERVICE, TrafficPath.POD_TO_HOST, TrafficPath.HOST_TO_HOST, TrafficPath.HOST_TO_SERVICE,
+    TrafficPath.NODE_PORT,
+})  # fmt: skip
+
+
+class KubernetesRunner:
+    """Runs programs in pods of one namespace."""
+
+    KIND = "kubernetes"
+
+    def unsupported(self, experiment: Experiment, site: Site) -> Sequence[Problem]:
+        """Why this experiment cannot run here: paths that no pod takes, images without a digest where the site wants one, classes without provisioner."""
+        from . import render
+
+        problems = []
+        if experiment.path not in _PATHS:
+            problems.append(Problem(
+                message=f"found path {experiment.path}, expected one of {', '.join(sorted(path for path in _PATHS if path))}",
+                remedy="choose another path, or measure what is in the way as a component of the target",
+            ))  # fmt: skip
+        if experiment.placement is Placement.SAME_NODE and experiment.path is TrafficPath.HOST_TO_HOST:
+            problems.append(Problem(message="found path host-to-host on the same node, which is its loopback", remedy="use placement: across-nodes"))
+        options = read_options(site)
+        images = {experiment.image or options.role(place.role).image for place in experiment.roles if place.site == site.name}
+        if options.pin_required and (loose := sorted(image for image in images if not is_pinned(image))):
+            problems.append(Problem(
+                message=f"found image {loose[0]}, expected one with a digest (@sha256:...): the site says pin: required",
+                remedy="name the image by its digest",
+            ))  # fmt: skip
+        storage = experiment.storage
+        if render.demand_of(experiment).volumes and storage.get("create") is True and not storage.get("provisioner"):
+            problems.append(Problem(message="found storage with create: true and no provisioner", remedy="name the provisioner of the class"))
+        return problems
+
+    def check(self, site: Site) -> Sequence[Finding]:
+        """Doctor: reachability, rights, version."""
+        from . import doctor
+
+        return doctor.check(site)
+
+    def render(self, experiment: Experiment, site: Site, commands: Commands) -> Sequence[RenderedFile]:
+        """The manifests that would be created, the files that would be placed and the commands that would be executed."""
+        from . import render
+
+        return render.render(experiment, site, commands)
+
+    def placeholders(self, experiment: Experiment, site: Site) -> Surroundings:
+        """Stand-in endpoints and directories for rendering."""
+        from . import render
+
+        return render.placeholders(experiment, site)
+
+    def connect(self, site: Site, run_id: str) -> Session:
+        """Reach the cluster and take its nodes for this run. Raises Unreachable, Refused, Locked."""
+        from .opening import connect
+
+        return connect(site, run_id)
+
+    def leftovers(self, site: Site, run_id: str) -> Sequence[Leftover]:
+        """The objects of that run that still exist on the site."""
+        from . import leftovers
+
+        return leftovers.find(site, run_id)
+
+    def remove(self, site: Site, leftover: Leftover) -> None:
+        """Remove one leftover; never anything benchspec did not create."""
+        from . import leftovers
+
+        leftovers.remove(site, leftover)

@@ -1,0 +1,155 @@
+"""The connection to one cluster for one run: who we are there, the lock on its nodes, and probes that look at nodes before anything is measured."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import cached_property
+
+from ...engine import facts
+from ...engine.errors import RunFailed
+from ...engine.ports import NO_DEMAND, Demand, Job, Tool, ToolStatus
+from ...engine.results import Fact
+from ...engine.spec import Role, RolePlace
+from . import nodes, volumes
+from .allocation import BATCH, Place, PodAllocation, Share, allocate
+from .container import Container
+from .failures import NotThere, PodLost
+from .job import LostJob, PodJob
+from .lease import Lease
+from .names import GROUP, Object, digest
+from .options import BEST_EFFORT
+from .scripts import quote, withdraw
+
+MOST_PROBED = 8
+"""So many nodes at most are looked at one by one."""
+
+_VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+~-]*")
+_IMAGE_S_OWN = ("os.", "machine.id")
+"""Facts that a pod reads from its image, not from its node."""
+
+
+class KubernetesSession:
+    """One namespace of one cluster, for one run."""
+
+    def __init__(self, place: Place, lease: Lease) -> None:
+        self._place, self._lease = place, lease
+        self._jobs: dict[str, PodJob] = {}
+        self._probes: dict[Role, PodAllocation] = {}
+        self._made_classes = False
+
+    @cached_property
+    def _nodes(self) -> Mapping[str, Object]:
+        return {node["metadata"]["name"]: node for node in nodes.list_nodes(self._place.api)}
+
+    def facts(self) -> Mapping[str, Sequence[Fact]]:
+        """What the API says of the cluster (``""``), and what a probe sees on each node that our pods may run on."""
+        self.__dict__.pop("_nodes", None)
+        seen: dict[str, Sequence[Fact]] = {"": nodes.cluster_facts(self._place.api, list(self._nodes.values()))}
+        for name, found in self._probe():
+            own = nodes.node_facts(self._nodes[name]) if name in self._nodes else []
+            known = {fact.name for fact in own if fact.value is not None}
+            unseen = [replace(f, value=None) if f.name.startswith(_IMAGE_S_OWN) else f for f in found if f.name not in known]
+            seen[name] = [*unseen, *(fact for fact in own if fact.value is not None or fact.name not in {f.name for f in unseen})]
+        return seen
+
+    def _probe(self) -> list[tuple[str, Sequence[Fact]]]:
+        wanted = [name for name, node in self._nodes.items() if self._takes_pods(node)][:MOST_PROBED]
+        with ThreadPoolExecutor(4) as pool:
+            return [found for found in pool.map(self._look, wanted or [None]) if found is not None]
+
+    def _takes_pods(self, node: Object) -> bool:
+        selector, labels = self._place.options.common.node_selector, node["metadata"].get("labels", {})
+        ready = any(c["type"] == "Ready" and c["status"] == "True" for c in node["status"].get("conditions", []))
+        tainted = any(taint["effect"] != "PreferNoSchedule" for taint in node["spec"].get("taints") or [])
+        named = {own.node for own in self._place.options.roles.values() if own.node}
+        fits = all(labels.get(key) == value for key, value in selector.items())
+        return ready and fits and (not named or node["metadata"]["name"] in named) and not (tainted and not self._place.options.tolerations)
+
+    def _look(self, node: str | None) -> tuple[str, Sequence[Fact]] | None:
+        """The facts that a pod on ``node`` sees, or on whichever node the scheduler chooses."""
+        common = replace(self._place.options.common, node=node)
+        options = replace(self._place.options, qos=BEST_EFFORT, common=common, roles={})
+        place = replace(self._place, options=options)
+        probe = allocate(place, [RolePlace(role=Role.MONITOR, site=place.ownership.site)], f"facts-{node or 'any'}", NO_DEMAND, {}, {})
+        try:
+            share = probe._shares[Role.MONITOR]
+            script = f"PATH=$PATH:/usr/sbin:/sbin DIR={quote(share.part.workdir)} LC_ALL=C; export PATH DIR LC_ALL\n{facts.script()}"
+            found = facts.parse(share.container.run(script, timeout_s=facts.TIMEOUT_S + 30).stdout)
+            return share.node, [*found, *facts.clock_facts(share.offset_s, share.bound_s)]
+        finally:
+            probe.release()
+
+    def find_tools(self, role: Role, tools: Sequence[Tool]) -> Sequence[ToolStatus]:
+        """Where each tool is in the role's image, and what version it says."""
+        place = self._place
+        probe = allocate(
+            replace(place, options=replace(place.options, qos=BEST_EFFORT)), [RolePlace(role=role, site=place.ownership.site)], f"tools-{role}",
+            NO_DEMAND, {}, {},
+        )  # fmt: skip
+        try:
+            return [_find(probe._shares[role], tool) for tool in tools]
+        finally:
+            probe.release()
+
+    def install(self, role: Role, packages: Sequence[str]) -> None:
+        """An image is what it is. Raises RunFailed."""
+        raise RunFailed(
+            f"packages cannot be installed in a pod ({', '.join(packages)})",
+            where=self._place.api.where,
+            remedy="use an image that has them (`image` of the site or the workload; images/ builds one)",
+        )
+
+    def allocate(self, roles: Sequence[RolePlace], allocation_id: str, demand: Demand = NO_DEMAND) -> PodAllocation:
+        """Make a fresh allocation, or take over the one that a controller before made under this id."""
+        self._made_classes = self._made_classes or (demand.storage.get("create") is True and bool(demand.volumes))
+        identities = {name: found for name, node in self._nodes.items() if (found := nodes.identity(node)) is not None}
+        return allocate(self._place, roles, allocation_id, demand, self._jobs, identities)
+
+    def attach(self, job_id: str) -> Job | None:
+        """The job of that id if it was ever started here, running or ended; None if it never was, and then never will be by a controller before."""
+        known = self._jobs.get(job_id)
+        if known is not None:
+            return None if known.discarded else known
+        api, key = self._place.api, f"{GROUP}/job.{digest(job_id)}"
+        for found in api.items(api.namespaced("jobs", group=BATCH), labelSelector=self._place.ownership.selector()):
+            if found["metadata"].get("annotations", {}).get(key) == job_id:
+                return self._attach(job_id, found["metadata"]["name"])
+        return None
+
+    def _attach(self, job_id: str, owner: str) -> Job | None:
+        api = self._place.api
+        pods = api.items(api.namespaced("pods"), labelSelector=f"batch.kubernetes.io/job-name={owner}")
+        if not pods:
+            return LostJob(job_id, f"the pod of {owner} is gone: evicted, or removed by hand")
+        container = Container(api=api, pod=pods[0]["metadata"]["name"])
+        try:
+            state = container.ask(withdraw(job_id)).decode().split()
+        except (PodLost, NotThere) as error:
+            return LostJob(job_id, error.message)
+        if state[0] == "none":
+            return None
+        self._jobs[job_id] = PodJob(job_id, container, "the program")
+        return self._jobs[job_id]
+
+    def close(self) -> None:
+        """Give the nodes back (idempotent). Pods with jobs that run go on."""
+        api, selector = self._place.api, self._place.ownership.selector()
+        if self._made_classes and not api.items(api.namespaced("jobs", group=BATCH), labelSelector=selector):
+            for found in api.items(volumes.CLASSES, labelSelector=selector):
+                api.delete(f"{volumes.CLASSES}/{found['metadata']['name']}")
+        self._lease.give_back()
+
+
+def _find(share: Share, tool: Tool) -> ToolStatus:
+    """Look for ``tool`` in the container's PATH and ask for its version: the first number with a dot in it, else the first line."""
+    path = share.container.run(f"command -v -- {quote(tool.executable)}").stdout.decode("utf-8", "replace").strip() or None
+    if path is None or not tool.version_argv:
+        return ToolStatus(tool=tool, path=path, version=None)
+    asked = " ".join(map(quote, (path, *tool.version_argv[1:])))
+    text = share.container.run(f"{asked} 2>&1 </dev/null", timeout_s=30).stdout.decode("utf-8", "replace").strip()
+    number = _VERSION.search(text)
+    return ToolStatus(tool=tool, path=path, version=number[0] if number else text.partition("\n")[0] or None)

@@ -1,0 +1,68 @@
+"""Volumes: the class a spec wants made, and what the bound volume really is."""
+
+from __future__ import annotations
+
+from ...engine.errors import RunFailed
+from ...engine.ports import Demand
+from ...engine.results import Fact
+from ...engine.units import Dimension, parse_quantity
+from . import manifests
+from .api import Api
+from .failures import Exists, Refused
+from .names import RUN, Object, Ownership
+
+CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
+VOLUMES = "/api/v1/persistentvolumes"
+
+
+def ensure_class(api: Api, ownership: Ownership, demand: Demand, needed: bool) -> None:
+    """Make the storage class that the spec says is to be made. Raises RunFailed when one of that name is somebody else's."""
+    if not needed or demand.storage.get("create") is not True:
+        return
+    body = manifests.storage_class(ownership, demand)
+    name = body["metadata"]["name"]
+    try:
+        api.create(CLASSES, body)
+    except Exists:
+        if api.get(f"{CLASSES}/{name}")["metadata"].get("labels", {}).get(RUN) != body["metadata"]["labels"][RUN]:
+            raise RunFailed(f"the storage class {name} exists and is not this run's", where=api.where,
+                            remedy="leave out `create: true` to use it, or choose another name") from None  # fmt: skip
+
+
+def observe(api: Api, claim_name: str) -> list[Fact]:
+    """Class, provisioner, parameters, binding mode, size and name of the volume that a claim got; None for what we may not read."""
+    claim = api.get(api.namespaced("persistentvolumeclaims", claim_name))
+    class_name, volume_name = claim["spec"].get("storageClassName"), claim["spec"].get("volumeName")
+    made_by = _read(api, f"{CLASSES}/{class_name}")
+    volume = _read(api, f"{VOLUMES}/{volume_name}")
+    capacity = claim.get("status", {}).get("capacity", {}).get("storage")
+    parameters = made_by.get("parameters")
+    spec = volume.get("spec", {})
+    driver = (spec.get("csi") or {}).get("driver") or next((kind for kind in ("hostPath", "local", "nfs", "rbd") if kind in spec), None)
+    values = {
+        "storage.class": (class_name, "the bound claim's spec.storageClassName"),
+        "storage.provisioner": (made_by.get("provisioner"), "the storage class's provisioner"),
+        "storage.parameters": (
+            None if not made_by else ", ".join(f"{key}={value}" for key, value in sorted((parameters or {}).items())) or "none",
+            "the storage class's parameters",
+        ),
+        "storage.binding": (made_by.get("volumeBindingMode"), "the storage class's volumeBindingMode"),
+        "storage.size": (_bytes(capacity), "the bound claim's status.capacity"),
+        "storage.volume": (volume_name, "the bound claim's spec.volumeName"),
+        "storage.driver": (driver, "the bound volume's source"),
+    }
+    return [Fact(name=name, value=value, source=source, unit="B" if name == "storage.size" else None) for name, (value, source) in values.items()]
+
+
+def _read(api: Api, path: str) -> Object:
+    try:
+        return api.get(path)
+    except Refused:
+        return {}
+
+
+def _bytes(text: str | None) -> float | None:
+    """A size as Kubernetes writes it: digits and a suffix such as Gi or G."""
+    if text is None:
+        return None
+    return parse_quantity(f"{text}B" if not text.isdigit() else f"{text} B", Dimension.BYTES)
