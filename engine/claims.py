@@ -1,4 +1,4 @@
-"""Declared against observed: every claim of a target held against the facts of a site, and the facts of one moment against another's.
+"""Declared against observed: every claim of a target held against the facts of its nodes, and the facts of one moment against another's.
 
 Three answers: match, mismatch, and unknown when the fact could not be observed. A mismatch is claimed only where the two can be compared without
 doubt.
@@ -6,9 +6,12 @@ doubt.
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from .build_target import MTU_FACT
+from .claim_nodes import NOT_PLACED, Placed, nodes_of_claim
 from .facts import fact_kinds
 from .results import ClaimCheck, ClaimState, Fact, FactSet, Finding, FindingLevel
 from .spec import Json, Target
@@ -24,40 +27,89 @@ _SEPARATORS = re.compile(r"\((?:r|tm|c)\)|[\s,;/()@]+", re.IGNORECASE)
 _PROVIDERS = {"amazon": "aws", "ec2": "aws", "amazon web services": "aws", "google": "gcp", "gce": "gcp", "google cloud": "gcp", "microsoft": "azure"}
 _CPU_VENDORS = frozenset({"amd", "intel", "ampere", "arm"})
 _CLOUD_MODEL = re.compile(r"\b(\d{4})v\b")  # Azure's documents say 7763v, its machines 7763
-_EVIDENCE = ("none", "kernel", "device")
+_EVIDENCE = ("none", "kernel", "device", "report")
 
-FACT_OF_CLAIM: Mapping[str, str] = {
-    "cvm.expected": "cvm.technology",
-    "net.link": "net.speed",
-    "storage.filesystem": "disk.filesystem",
+PATH_MTU = ("path.mtu", "path.link_mtu")
+"""What packets took on the way that was measured; else what is set on the interface towards the peer."""
+
+FACTS_OF_CLAIM: Mapping[str, tuple[str, ...]] = {
+    "cni.mtu": PATH_MTU,
+    "cvm.expected": ("cvm.technology",),
+    "net.link": ("path.speed", "net.speed"),
+    "node.image": ("cloud.image",),
+    "storage.encryption": ("disk.encryption",),
+    "storage.filesystem": ("disk.filesystem",),
 }
-"""Claims whose fact has another name. A fact of the claim's own name is preferred."""
+"""Facts that show what is claimed under another name. A fact of the claim's own name is preferred."""
 
 
-def check_claims(target: Target, facts: FactSet) -> tuple[ClaimCheck, ...]:
-    """Hold every claim of ``target`` about the machines of ``facts.site`` against the facts, in the order of the claims.
+def check_claims(target: Target, sets: Sequence[FactSet], placed: Placed = NOT_PLACED) -> tuple[ClaimCheck, ...]:
+    """Hold every claim of ``target`` against what was observed of it, on each of its sites, in the order of the claims.
 
-    A claim about one of several node groups (``GROUP/name``) counts where one group alone has roles on the site; claims about groups that have
-    none there are left out.
+    Nodes that show the same share one row. A later set of facts about a node stands before an earlier one.
     """
-    groups = _groups_on(target, facts.site)
-    checks = []
-    for claim, declared in target.claims.items():
-        group, slash, name = claim.rpartition("/")
-        if slash and group not in groups:
-            continue
-        fact = None if slash and len(groups) > 1 else _find(facts, name)
-        checks.append(
-            ClaimCheck(
-                target=target.name,
-                fact=claim,
-                declared=declared,
-                observed=None if fact is None else fact.value,
-                state=_judge(name, declared, fact),
-                source=None if fact is None else fact.source,
-            )
-        )
-    return tuple(checks)
+    sites = [_Site(name, [facts for facts in sets if facts.site == name]) for name in dict.fromkeys(facts.site for facts in sets)]
+    return tuple(check for claim in target.claims for site in sites for check in _check(target, claim, site, placed))
+
+
+class _Site:
+    """What was observed on one site: facts by node and name; those of ``""`` are the whole site's, or its only node's."""
+
+    def __init__(self, name: str, sets: Sequence[FactSet]) -> None:
+        self.name = name
+        self._facts: dict[str, dict[str, Fact]] = {}
+        for facts in sets:
+            self._facts.setdefault(facts.node, {}).update({fact.name: fact for fact in facts.facts})
+        self.nodes = tuple(filter(None, self._facts)) or ("",)
+
+    def find(self, node: str, names: Sequence[str]) -> tuple[Fact | None, str]:
+        """The first of the facts that is known on ``node``, or of the whole site, and where it was seen; else one that was looked for."""
+        looked = [(fact, of) for name in names for of in (node, "") if (fact := self._facts.get(of, {}).get(name)) is not None]
+        return next((found for found in looked if found[0].value is not None), looked[0] if looked else (None, node))
+
+
+def _check(target: Target, claim: str, site: _Site, placed: Placed) -> Iterator[ClaimCheck]:
+    nodes = nodes_of_claim(target, claim, site.name, site.nodes, placed)
+    rows: list[tuple[ClaimCheck, dict[str, None]]] = [(_compare(target, claim, None, site.name), {})] if nodes == () else []
+    for node in nodes or ():
+        fact, seen_on = site.find(node, _facts_of(target, claim.rpartition("/")[2]))
+        check = _compare(target, claim, fact, site.name)
+        if check.state is ClaimState.MISMATCH and fact is not None and fact.name == "cvm.evidence" and _not_looked_for(check, site, node):
+            check = dataclasses.replace(check, state=ClaimState.UNKNOWN)
+        alike = next((others for other, others in rows if other == check), None)
+        if alike is None:
+            rows.append((check, alike := {}))
+        alike[seen_on] = None
+    for check, where in rows:
+        yield dataclasses.replace(check, nodes=tuple(filter(None, where)))
+
+
+def _not_looked_for(check: ClaimCheck, site: _Site, node: str) -> bool:
+    """Whether the evidence that is asked for is named among what could not be looked at, so that its absence contradicts nothing."""
+    unseen, _ = site.find(node, ("cvm.unseen",))
+    return unseen is not None and f"{check.declared} " in f"{unseen.value} "
+
+
+def _compare(target: Target, claim: str, fact: Fact | None, site: str) -> ClaimCheck:
+    declared = target.claims[claim]
+    return ClaimCheck(
+        target=target.name,
+        fact=claim,
+        declared=declared,
+        observed=None if fact is None else fact.value,
+        state=_judge(claim.rpartition("/")[2], declared, fact),
+        source=None if fact is None else fact.source,
+        site=site,
+    )
+
+
+def _facts_of(target: Target, name: str) -> tuple[str, ...]:
+    """The facts that can show what is claimed under ``name``, the best first."""
+    if name == MTU_FACT and target.claims.get("cni.mtu") == target.claims.get(name):
+        return (*PATH_MTU, name)  # said of the network between pods, not of the interface of the default route
+    if name.startswith("storage.") and target.storage.get("path"):
+        return (name,)  # said of that volume, not of the disk of the work directories
+    return (name, *FACTS_OF_CLAIM.get(name, ()))
 
 
 def drift(before: FactSet, after: FactSet) -> tuple[Finding, ...]:
@@ -110,17 +162,6 @@ _CHANGES: Mapping[str, tuple[str, FindingLevel, str]] = {
 }
 
 
-def _groups_on(target: Target, site: str) -> set[str]:
-    roles = {str(role) for role, place in target.sites.items() if place.name == site}
-    return {group.name for group in target.topology if "control-plane" not in group.roles and (not group.roles or roles & set(group.roles))}
-
-
-def _find(facts: FactSet, name: str) -> Fact | None:
-    by_name = {fact.name: fact for fact in facts.facts}
-    own = by_name.get(name)
-    return own if own is not None else by_name.get(FACT_OF_CLAIM.get(name, ""))
-
-
 def _judge(name: str, declared: Json, fact: Fact | None) -> ClaimState:
     if fact is None or fact.value is None or declared is None:
         return ClaimState.UNKNOWN
@@ -155,10 +196,23 @@ def _technology(declared: Json, observed: Json) -> bool | None:
 
 
 def _evidence(declared: Json, observed: Json) -> bool | None:
-    """At least as strong as declared; an attestation report is nothing that facts can show."""
+    """At least as strong as declared."""
     if declared not in _EVIDENCE or observed not in _EVIDENCE:
         return None
     return _EVIDENCE.index(str(observed)) >= _EVIDENCE.index(str(declared))
+
+
+_IN_THE_GUEST = {"luks": "dm-crypt", "csi": "dm-crypt", "ade": "dm-crypt"}
+_BELOW_THE_GUEST = ("sse", "sse-cmk")
+
+
+def _encryption(declared: Json, observed: Json) -> bool | None:
+    """What the storage service encrypts shows nowhere in the guest."""
+    if declared in _BELOW_THE_GUEST:
+        return None
+    if declared == "other":
+        return observed != "none" or None
+    return _same(_IN_THE_GUEST.get(str(declared), declared), observed)
 
 
 def _by_words(declared: Json, observed: Json) -> bool:
@@ -203,6 +257,7 @@ _COMPARISONS: Mapping[str, Comparison] = {
     "kubernetes.version": _by_version,
     "cni.version": _by_version,
     "mesh.version": _by_version,
+    "storage.encryption": _encryption,
     "storage.size": _about,
     "disk.size": _about,
     "cvm.expected": _technology,

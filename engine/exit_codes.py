@@ -40,11 +40,11 @@ EXIT_CODES: Mapping[int, ExitCode] = {
     5: ExitCode(
         title="drift",
         explanation="An observed fact contradicts what the spec declares. Correct the spec or the target, or measure all the same with "
-        "--allow-drift.",
+        "--allow-drift. Also when roles are not on nodes as `placement` wants them, which nothing allows.",
     ),
     6: ExitCode(
         title="locked",
-        explanation="Another benchspec process holds the run directory. Wait for it to end, or stop it.",
+        explanation="Another benchspec process holds the run directory, or a node that this run needs for itself. Wait for it to end, or stop it.",
     ),
     7: ExitCode(
         title="not comparable",

@@ -45,6 +45,27 @@ CODES: Mapping[str, FindingCode] = {
         "another machine",
         "The machine id changed during the run: later trials ran on another machine than earlier ones. Do not compare them.",
     ),
+    "F105": _code(
+        "a node came or went",
+        "A node of a site was observed at one moment of the run and not at another. Roles may have run on other machines before than after. "
+        "Find out what became of it; the trials themselves say on which nodes their roles were.",
+    ),
+    "F201": _code(
+        "roles are not placed as asked",
+        "Client and server are not on nodes as the spec's `placement` wants them: two names that are one machine (the same machine id) under "
+        "across-nodes, two machines under same-node, or a machine that does not say which one it is. Nothing is measured, and `run` exits with 5; "
+        "--allow-drift does not change that. Put the roles on other nodes, or state another `placement`.",
+    ),
+    "F202": _code(
+        "a role moved during a trial",
+        "Where the roles are is asked before and after every trial. In some trials they were not where the spec wants them all the time, or not on "
+        "the same nodes: a pod was rescheduled, an address came to mean another host. These trials are invalid and enter no statistic.",
+    ),
+    "F301": _code(
+        "clients did not start together",
+        "The clients of one trial begin at a common instant. In some valid trials they began more than 100 ms apart, so for that long fewer of them "
+        "measured than should. Look for hosts that are slow to start programs, lengthen the trials, or use the monitors' figures to judge.",
+    ),
     "F351": _code(
         "percentiles out of order",
         "In some valid trials a lower percentile (or the minimum) lies above a higher one (or the maximum). That cannot be, so at"
@@ -151,6 +172,11 @@ CODES: Mapping[str, FindingCode] = {
         "scatter more, or favour whoever runs on a cool CPU. The message names the setting and how to change it. Results stay "
         "valid; intervals get wider.",
     ),
+    "F521": _code(
+        "a node's clock is off",
+        "The clock of a node differs from the controller's by more than 50 ms beyond the bound to which the difference is known. Times of trials are "
+        "corrected by it, so no figure is affected; logs of the node are not. Start a time service there.",
+    ),
     "F601": _code(
         "tools could not be installed",
         "The package manager failed although --install-tools was given. Experiments that need the missing tools are skipped and "
@@ -165,6 +191,16 @@ CODES: Mapping[str, FindingCode] = {
         "a target was not destroyed as its spec says",
         "A destroy step of a target's lifecycle failed or could not be carried out, or what its steps left running did not end. Results "
         "are not affected. Something of the target may still be there: `benchspec clean` carries out again what failed.",
+    ),
+    "F604": _code(
+        "a site was lost",
+        "The connection to a site broke and could not be restored. What needs the site is not measured any more; the rest of the run goes on and "
+        "what was measured is kept. The run exits with 4 and names the host; `benchspec resume` measures what is missing.",
+    ),
+    "F605": _code(
+        "results were not copied to the data sink",
+        "The run is complete and its directory has everything, but the copy on the data sink could not be made, or a copy's sha256 is not that of "
+        "the file. The run exits with 4; `benchspec resume` tries again.",
     ),
     "F610": _code(
         "the host cannot run programs for benchspec",

@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from .results import GateResult, Measurement
 
 STEAL = "max_steal"
+PLACEMENT = "placement"
+"""The gate that engine/placement.py gives: how many machines the roles were on, held against how many they should be on."""
+
 DEFAULTS: Mapping[str, float] = {STEAL: 0.02}
 
 MEASURED: Mapping[str, str] = {
@@ -60,6 +63,17 @@ def _always_passes(name: str, bound: float) -> bool:
 
 def describe(result: GateResult) -> str:
     """One gate result in words, for messages and pages."""
+    if result.name == PLACEMENT:
+        return _describe_placement(result)
     observed = "not measured" if result.observed is None else f"{result.observed:.6g}"
     relation = "at least" if result.name.startswith("min_") else "at most"
     return f"{result.name}: observed {observed}, expected {relation} {result.bound:.6g}"
+
+
+def _describe_placement(result: GateResult) -> str:
+    if result.observed is None:
+        return f"{result.name}: not seen after the trial"
+    if result.observed == result.bound:
+        return f"{result.name}: {'as asked' if result.passed else 'the roles changed places'}"
+    machines = "one machine" if result.observed == 1 else f"{result.observed:g} machines"
+    return f"{result.name}: the roles were on {machines}, expected {result.bound:g}"

@@ -26,7 +26,10 @@ class Tool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """The machine a role's programs run on: its name on the site, and what identifies it however it is called (the fact ``machine.id``; None: unknown)."""
+    """The machine a role's programs run on: its name on the site, as in :meth:`Session.facts`, and what identifies it whatever it is called.
+
+    ``identity`` is the fact ``machine.id``; None: unknown.
+    """
 
     name: str
     identity: str | None
@@ -271,7 +274,7 @@ class Allocation(Protocol):
         ...
 
     def observe(self, peers: Surroundings) -> Mapping[Role, Sequence[Fact]]:
-        """What is only known once the allocation is there: the MTU of the path to the other roles, the volume that was bound. ``peers``: all roles'."""
+        """What is only known once the allocation is there: the MTU of the path to other roles, the volume that was bound. ``peers``: all roles'."""
         ...
 
     def reach(self, role: Role, endpoint: Endpoint, timeout_s: float) -> None:
@@ -373,7 +376,7 @@ class Divisible(Protocol):
     """A runner whose sites consist of hosts that are reached each for itself: one that is away does not keep `clean` from the others."""
 
     def parts(self, site: Site) -> Sequence[Site]:
-        """Sites of the same name, one for each host, that together are ``site``; :meth:`StepRunner.step_hosts` tells whose roles are in which. Pure."""
+        """Sites of the same name, one for each host, that together are ``site``; :meth:`StepRunner.step_hosts` tells the roles in each. Pure."""
         ...
 
 

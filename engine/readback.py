@@ -45,7 +45,7 @@ def read_run(path: Path, *, verify: bool = True) -> RunData:
         experiments=read_plan(directory).experiments,
         trials=tuple(trials[sequence] for sequence in sorted(trials)),
         facts=_distinct(records, "facts", FactSet, lambda f: (*f.place, f.when, f.allocation_id)),
-        claims=_distinct(records, "claim", ClaimCheck, lambda c: (c.target, c.fact)),
+        claims=_distinct(records, "claim", ClaimCheck, lambda c: (c.target, c.fact, c.site, c.nodes)),
         findings=_distinct(records, "finding", Finding, lambda f: f),
         skipped=_skipped(records, {trial.experiment_id for trial in trials.values()}),
         complete=any(r.type == "run.finished" for r in records),

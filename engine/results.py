@@ -163,7 +163,7 @@ class ClaimState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimCheck:
-    """A declared fact beside the one observed on a node of a site (as in :class:`FactSet`)."""
+    """A declared fact beside the one observed on a site; ``nodes`` that show the same share one (empty: the whole site, or its only node)."""
 
     target: str
     fact: str
@@ -172,7 +172,7 @@ class ClaimCheck:
     state: ClaimState
     source: str | None = None
     site: str = ""
-    node: str = ""
+    nodes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

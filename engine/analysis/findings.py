@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from ..results import Finding, FindingLevel, RunData, Trial, TrialKind
-from ..spec import Order
+from ..gates import PLACEMENT, describe
+from ..results import Finding, FindingLevel, RunData, Trial, TrialKind, TrialStatus
+from ..spec import Experiment, Order
 from .model import Analysis, Cell, Contrast, LimitCheck, LimitState
 
 FLAG_CODES: Mapping[str, str] = {
@@ -22,6 +23,10 @@ FLAG_CODES: Mapping[str, str] = {
 
 LIMIT_CODES: Mapping[LimitState, str] = {LimitState.BOUND: "F401", LimitState.CREDIT: "F402", LimitState.EXCEEDS: "F403"}
 NOTICEABLE_STEAL = 0.01
+TOLERATED_SKEW_S = 0.1
+"""Clients that begin this far apart began together."""
+
+_MOST_NAMED = 5
 _NOTES = frozenset({"outliers", "autocorrelated", "one allocation", "arithmetic mean", "no spread"})
 _CAUSES = {
     "storage": "a cache in the path, a larger disk class than documented, or a limit that is a guarantee and not a cap",
@@ -32,7 +37,7 @@ _CAUSES = {
 def findings_of(run: RunData, analysis: Analysis) -> tuple[Finding, ...]:
     """All findings on the summaries and contrasts of ``analysis``, in the order of its cells, then its contrasts."""
     steal = _StealBySession(run.trials) if any(cell.summary and cell.summary.outliers for cell in analysis.cells if cell.primary) else None
-    found: list[Finding] = list(_order_findings(run, analysis))
+    found: list[Finding] = [*_order_findings(run, analysis), *_placement_findings(run), *_skew_findings(run)]
     for cell in analysis.cells:
         found.extend(_limit_finding(cell, check) for check in cell.limits if check.state in LIMIT_CODES)
         if cell.primary:
@@ -50,6 +55,36 @@ def _order_findings(run: RunData, analysis: Analysis) -> Iterator[Finding]:
             level=FindingLevel.WARNING,
             message="order confounded: the targets were measured one after the other, so a drift of the environment looks like a difference",
         )
+
+
+def _placement_findings(run: RunData) -> Iterator[Finding]:
+    for experiment, trials in _by_experiment(run, lambda trial: any(gate.name == PLACEMENT and not gate.passed for gate in trial.gates)):
+        reasons = dict.fromkeys(describe(gate) for trial in trials for gate in trial.gates if gate.name == PLACEMENT and not gate.passed)
+        message = f"{experiment.cell} on {experiment.target}: {_numbers(trials)}: {'; '.join(reasons)}"
+        yield Finding(code="F202", level=FindingLevel.ERROR, message=message, target=experiment.target, experiment_id=experiment.id)
+
+
+def _skew_findings(run: RunData) -> Iterator[Finding]:
+    for experiment, trials in _by_experiment(run, lambda trial: trial.status is TrialStatus.VALID and (trial.start_skew_s or 0.0) > TOLERATED_SKEW_S):
+        worst = max(trial.start_skew_s or 0.0 for trial in trials)
+        message = f"{experiment.cell} on {experiment.target}: {_numbers(trials)}: the clients began up to {1000 * worst:.0f} ms apart"
+        yield Finding(code="F301", level=FindingLevel.WARNING, message=message, target=experiment.target, experiment_id=experiment.id)
+
+
+def _by_experiment(run: RunData, chosen: Callable[[Trial], bool]) -> Iterator[tuple[Experiment, list[Trial]]]:
+    """The measured trials that are ``chosen``, by experiment, in the order of the plan."""
+    found: dict[str, list[Trial]] = {}
+    for trial in run.trials:
+        if trial.kind is TrialKind.MEASURED and chosen(trial):
+            found.setdefault(trial.experiment_id, []).append(trial)
+    return ((experiment, found[experiment.id]) for experiment in run.experiments if experiment.id in found)
+
+
+def _numbers(trials: Sequence[Trial]) -> str:
+    """``trial 7`` or ``trials 7, 9 and 3 more``."""
+    first = ", ".join(str(trial.sequence) for trial in trials[:_MOST_NAMED])
+    more = f" and {len(trials) - _MOST_NAMED} more" if len(trials) > _MOST_NAMED else ""
+    return f"trial{'s' if len(trials) > 1 else ''} {first}{more}"
 
 
 def _limit_finding(cell: Cell, check: LimitCheck) -> Finding:

@@ -8,13 +8,10 @@ from collections.abc import Sequence
 
 from ..codec import decode
 from ..journal import Record
-from ..results import FactSet, Trial
-from .observe import FACTS
+from ..results import FactSet, Trial, TrialKind, TrialStatus
 from .outcome import Intent
+from .records import ALLOCATED, DEPOSITED, EXTENDED, FACTS, FINISHED, LOST, STARTED
 from .slots import Slot
-from .trial import FINISHED, LOST, STARTED
-
-EXTENDED = "plan.extended"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +23,9 @@ class Extension:
 
 
 class History:
-    """The state a run goes on from. It is empty for a new run. ``facts`` are the first that were observed of each target on each node."""
+    """The state a run goes on from. It is empty for a new run. ``facts`` are the first that were observed of each target on each node;
+    ``deposited`` names the sites that have a copy of all trials.
+    """
 
     def __init__(self, records: Sequence[Record], run_id: str) -> None:
         self.started = bool(records)
@@ -34,6 +33,7 @@ class History:
         self.intents: dict[int, Intent] = {}
         self.extension: Extension | None = None
         self.facts: dict[tuple[str, str, str], FactSet] = {}
+        self.deposited: set[str] = set()
         self._attempts: Counter[int] = Counter()
         self._allocations: Counter[tuple[int, str]] = Counter()
         self._last = 0
@@ -49,6 +49,7 @@ class History:
         elif record.type == FINISHED:
             trial = decode(Trial, record.data)
             self.trials[trial.sequence] = trial
+            self.deposited.clear()
             self._last = max(self._last, trial.sequence)
         elif record.type == LOST:
             self.intents.pop(record.data["sequence"], None)
@@ -58,7 +59,9 @@ class History:
             facts = decode(FactSet, record.data)
             if not facts.allocation_id:
                 self.facts.setdefault(facts.place, facts)
-        elif record.type == "allocation.started":
+        elif record.type == DEPOSITED:
+            self.deposited.add(record.data["site"])
+        elif record.type == ALLOCATED:
             self._allocations[record.data["session"], record.data["experiment_id"]] += 1
 
     def unfinished(self) -> tuple[Slot, ...]:
@@ -79,6 +82,25 @@ class History:
         self._last += 1
         return dataclasses.replace(slot, sequence=self._last, replaces=replaces)
 
+    def replacements(self, slots: Sequence[Slot]) -> list[Trial]:
+        """The trials that were measured in place of invalid ones of a round."""
+        mine = {slot.sequence for slot in slots}
+        return [trial for trial in self.trials.values() if trial.replaces is not None and self._origin(trial.sequence) in mine]
+
+    def due_replacements(self, slots: Sequence[Slot], allowed: int) -> list[Slot]:
+        """Slots in place of the invalid trials of a round that were not replaced yet, so that there are at most as many as ``allowed`` for it."""
+        made = self.replacements(slots)
+        replaced = {trial.replaces for trial in made}
+        mine = [*(self.trials[slot.sequence] for slot in slots if slot.sequence in self.trials), *made]
+        due = [t for t in mine if t.status is TrialStatus.INVALID and t.kind is TrialKind.MEASURED and t.sequence not in replaced]
+        return [self.additional(_slot_of(trial), replaces=trial.sequence) for trial in due[: max(0, allowed - len(made))]]
+
+    def _origin(self, sequence: int) -> int:
+        """The planned trial that ``sequence`` replaces in the end."""
+        while (replaced := self.trials[sequence].replaces) is not None and replaced in self.trials:
+            sequence = replaced
+        return sequence
+
     def next_attempt(self, sequence: int) -> int:
         """How often the trial was started, this time included: a lost trial is started again under another job id."""
         self._attempts[sequence] += 1
@@ -88,3 +110,7 @@ class History:
         """The number of the next allocation of an experiment in a session; 1 unless an earlier one was cut short."""
         self._allocations[session, experiment_id] += 1
         return self._allocations[session, experiment_id]
+
+
+def _slot_of(trial: Trial) -> Slot:
+    return Slot(sequence=trial.sequence, session=trial.session, experiment_id=trial.experiment_id, kind=trial.kind, index=trial.index)

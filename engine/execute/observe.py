@@ -1,144 +1,95 @@
-"""What is known before the first trial and after the last: tools, facts, claims, drift."""
+"""What is known before the first trial and after the last: facts, claims, drift."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from ..claim_nodes import Placed
 from ..claims import check_claims, drift
-from ..errors import DriftError, MissingTool, RunFailed
+from ..clocks import clock_finding
+from ..errors import DriftError
 from ..journal import Journal
-from ..ports import Session, Tool, Workload
 from ..results import ClaimCheck, ClaimState, FactSet, Finding, FindingLevel
-from ..spec import Experiment, Role, Spec
-from .events import Event, Observer
-
-FACTS, CLAIM, FINDING, SKIPPED, TOOLS = "facts", "claim", "finding", "experiment.skipped", "tools"
+from ..spec import Spec, Target
+from .events import Observer
+from .records import CLAIM, FACTS
+from .sites import Sites
+from .telling import tell
 
 
 class Observatory:
     """Observes the sites of a run and journals what it sees."""
 
-    def __init__(self, spec: Spec, sessions: Mapping[str, Session], journal: Journal, observer: Observer) -> None:
+    def __init__(self, spec: Spec, sites: Sites, journal: Journal, observer: Observer) -> None:
         self._spec = spec
-        self._sessions = sessions
+        self._sites = sites
         self._journal = journal
         self._observer = observer
+        self._told: set[Finding] = set()
 
     def tell(self, finding: Finding) -> None:
-        """Journal and show a finding."""
-        self._journal.append(FINDING, finding)
-        self._observer.notify(
-            Event(kind=FINDING, message=f"[{finding.code}] {finding.message}", data={"code": finding.code, "level": finding.level.value})
-        )
+        """Journal and show a finding, once."""
+        if finding not in self._told:
+            self._told.add(finding)
+            tell(finding, self._journal, self._observer)
 
     def observe(self, when: str, only: str | None = None) -> tuple[FactSet, ...]:
-        """Facts of every target (or of the one that is named) on every site it uses."""
+        """Facts of every node of every target (or of the one that is named), on all sites that are connected. Raises SiteLost."""
+        targets = [target for target in self._spec.targets if only in (None, target.name)]
+        wanted = sorted({site for target in targets for site in self._sites_of(target)})
+        seen, at = self._sites.facts(wanted), time.time()
         sets = []
-        for target in (t for t in self._spec.targets if only in (None, t.name)):
-            for site in sorted({s.name for s in target.sites.values()} & self._sessions.keys()):
-                for node, seen in self._sessions[site].facts().items():
-                    facts = FactSet(target=target.name, site=site, node=node, when=when, observed_at=time.time(), facts=tuple(seen))
-                    self._journal.append(FACTS, facts)
-                    sets.append(facts)
+        for target in targets:
+            for site in self._sites_of(target):
+                for node, facts in seen[site].items():
+                    sets.append(FactSet(target=target.name, site=site, node=node, when=when, observed_at=at, facts=tuple(facts)))
+        for each in sets:
+            self.keep(each)
         return tuple(sets)
 
-    def check_claims(self, sets: Sequence[FactSet], *, allow_drift: bool) -> None:
-        """Hold every claim against the facts.
+    def keep(self, facts: FactSet) -> None:
+        """Journal facts, and tell of a clock that is off."""
+        self._journal.append(FACTS, facts)
+        finding = clock_finding(facts)
+        if finding is not None:
+            self.tell(finding)
+
+    def _sites_of(self, target: Target) -> list[str]:
+        return sorted({site.name for site in target.sites.values()} & self._sites.sessions.keys())
+
+    def check_claims(self, target: str, sets: Sequence[FactSet], placed: Placed, *, allow_drift: bool, known_only: bool = False) -> None:
+        """Hold every claim of ``target`` against the facts; with ``known_only`` those alone that the facts say something about.
 
         Raises:
             DriftError: a claim is contradicted and drift is not allowed.
         """
-        contradictions = []
-        for facts in sets:
-            for check in check_claims(self._spec.target(facts.target), facts):
-                self._journal.append(CLAIM, check)
-                if check.state is ClaimState.MISMATCH:
-                    contradictions.append(check)
-                    self.tell(_contradiction(check))
+        found = check_claims(self._spec.target(target), sets, placed)
+        checks = [check for check in found if check.observed is not None or not known_only]
+        contradictions = [check for check in checks if check.state is ClaimState.MISMATCH]
+        for check in checks:
+            self._journal.append(CLAIM, check)
+        for check in contradictions:
+            self.tell(Finding(code="F101", level=FindingLevel.ERROR, message=_contradiction(check), target=check.target))
         if contradictions and not allow_drift:
-            lines = "; ".join(f"{c.target}: {c.fact} declared {c.declared!r}, observed {c.observed!r}" for c in contradictions)
+            lines = "; ".join(f"{check.target}: {_contradiction(check)}" for check in contradictions)
             raise DriftError(f"the spec claims what is not so: {lines}", remedy="correct the spec, or measure all the same with --allow-drift")
 
     def compare(self, before: Sequence[FactSet], after: Sequence[FactSet]) -> None:
-        """Tell which facts changed while it ran, node by node."""
+        """Tell which facts changed while it ran, node by node, and which nodes came or went on sites that were seen both times."""
         first = {facts.place: facts for facts in before}
-        for last in after:
-            for finding in drift(first[last.place], last) if last.place in first else ():
+        last = {facts.place: facts for facts in after}
+        for place, facts in last.items():
+            for finding in drift(first[place], facts) if place in first else ():
                 self.tell(finding)
-
-    def find_tools(self, experiments: Sequence[Experiment], workload_of: Mapping[str, Workload], *, install: bool) -> dict[str, str]:
-        """Look for every tool the experiments need; return the experiments that cannot be measured, with the reason.
-
-        Raises:
-            MissingTool: nothing at all can be measured.
-            RunFailed: the package manager failed.
-        """
-        missing = self._missing(experiments, workload_of)
-        if missing and install:
-            self._install(missing)
-            missing = self._missing(experiments, workload_of)
-        skipped = {}
-        for experiment in experiments:
-            wanted = workload_of[experiment.tool].tools(experiment.parameters)
-            tools = {t for place in experiment.roles for t in _needed_by(place.role, wanted) if t in missing.get((place.site, place.role), ())}
-            if tools:
-                skipped[experiment.id] = _missing_reason(tools)
-        for identity, reason in skipped.items():
-            self._journal.append(SKIPPED, {"experiment_id": identity, "reason": reason})
-        for reason in sorted(set(skipped.values())):
-            self._observer.notify(Event(kind=SKIPPED, message=f"not measured: {reason}", data={"reason": reason}))
-        if len(skipped) == len(experiments):
-            raise MissingTool("; ".join(sorted(set(skipped.values()))), remedy="install what is missing, or give --install-tools")
-        return skipped
-
-    def _missing(self, experiments: Sequence[Experiment], workload_of: Mapping[str, Workload]) -> dict[tuple[str, Role], set[Tool]]:
-        """What is not there, by site and role."""
-        needed: dict[tuple[str, Role], dict[Tool, None]] = {}
-        for experiment in experiments:
-            tools = workload_of[experiment.tool].tools(experiment.parameters)
-            for place in experiment.roles:
-                needed.setdefault((place.site, place.role), {}).update(dict.fromkeys(_needed_by(place.role, tools)))
-        missing: dict[tuple[str, Role], set[Tool]] = {}
-        for (site, role), wanted in needed.items():
-            if not wanted:
-                continue
-            statuses = self._sessions[site].find_tools(role, tuple(wanted))
-            found = [{"executable": s.tool.executable, "path": s.path, "version": s.version} for s in statuses]
-            self._journal.append(TOOLS, {"site": site, "role": role.value, "tools": found})
-            absent = {status.tool for status in statuses if status.path is None}
-            if absent:
-                missing[site, role] = absent
-        return missing
-
-    def _install(self, missing: Mapping[tuple[str, Role], set[Tool]]) -> None:
-        done: set[tuple[str, ...]] = set()
-        for (site, role), tools in missing.items():
-            packages = tuple(sorted({tool.package for tool in tools}))
-            if packages in done and not self._missing_there(site, role, tools):
-                continue
-            self._observer.notify(Event(kind="install", message=f"installing {', '.join(packages)} on {site} with its package manager"))
-            try:
-                self._sessions[site].install(role, packages)
-            except RunFailed as error:  # measure what the tools at hand allow
-                level = FindingLevel.WARNING
-                self.tell(Finding(code="F601", level=level, message=f"could not install {', '.join(packages)} on {site}: {error.message}"))
-            done.add(packages)
-
-    def _missing_there(self, site: str, role: Role, tools: set[Tool]) -> bool:
-        return any(status.path is None for status in self._sessions[site].find_tools(role, tuple(tools)))
+        both = {place[:2] for place in first} & {place[:2] for place in last}
+        for place in sorted(first.keys() ^ last.keys()):
+            if place[:2] in both:
+                change = f"was there ({first[place].when}) and is gone" if place in first else f"was not there before and is ({last[place].when})"
+                message = f"node {place[2] or place[1]} of {place[1]} {change}"
+                self.tell(Finding(code="F105", level=FindingLevel.WARNING, message=message, target=place[0]))
 
 
-def _needed_by(role: Role, tools: Sequence[Tool]) -> tuple[Tool, ...]:
-    return tuple(tool for tool in tools if not tool.roles or role in tool.roles)
-
-
-def _contradiction(check: ClaimCheck) -> Finding:
-    message = f"{check.fact}: declared {check.declared!r}, observed {check.observed!r}"
-    return Finding(code="F101", level=FindingLevel.ERROR, message=message, target=check.target)
-
-
-def _missing_reason(tools: set[Tool]) -> str:
-    names = ", ".join(sorted(tool.executable for tool in tools))
-    packages = " ".join(sorted({tool.package for tool in tools}))
-    return f"{names} not found (apt-get install {packages}, or run with --install-tools)"
+def _contradiction(check: ClaimCheck) -> str:
+    where = f" on {', '.join(check.nodes)}" if check.nodes else ""
+    return f"{check.fact}: declared {check.declared!r}, observed {check.observed!r}{where}"

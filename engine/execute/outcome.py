@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from ..codec import decode, encode
 from ..errors import IntegrityError
-from ..ports import Completed, Sample
+from ..ports import Completed, Node, Sample
+from ..spec import Role
 from .slots import Slot
 
 DESCRIPTION = "trial.json"
@@ -16,18 +17,19 @@ DESCRIPTION = "trial.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intent:
-    """What the journal says before a trial starts: its slot, its jobs, its round. ``deadlines_s`` belong to the jobs."""
+    """What the journal says before a trial starts: its slot, its jobs, its round, its roles' nodes. ``deadlines_s`` belong to the jobs."""
 
     slot: Slot
     jobs: tuple[str, ...]
     deadlines_s: tuple[float, ...]
     allocation_id: str
     allocation: int
+    nodes: Mapping[Role, Node] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of the jobs: their raw results, what the monitors saw, or why there is none."""
+    """What became of the jobs: their raw results, what the monitors saw, or why there is none. ``nodes_after``: where the roles were then."""
 
     completed: tuple[Completed, ...]
     samples: Mapping[str, Sequence[Sample]] = field(default_factory=dict)
@@ -36,6 +38,7 @@ class Outcome:
     started_at: float = 0.0
     duration_s: float = 0.0
     reattached: bool = False
+    nodes_after: Mapping[Role, Node] | None = None
 
 
 def to_files(completed: Sequence[Completed], outcome: Outcome, intent: Intent) -> dict[str, bytes]:
@@ -64,6 +67,7 @@ def to_files(completed: Sequence[Completed], outcome: Outcome, intent: Intent) -
         "error": outcome.error,
         "error_kind": outcome.error_kind,
         "reattached": outcome.reattached,
+        "nodes_after": encode(outcome.nodes_after),
     }
     files[DESCRIPTION] = _compact(description)
     return files
@@ -94,6 +98,7 @@ def from_files(files: Mapping[str, bytes]) -> tuple[Intent, Outcome] | None:
 
 def _restored(files: Mapping[str, bytes]) -> tuple[Intent, Outcome]:
     told = json.loads(files[DESCRIPTION])
+    after = told.get("nodes_after")
     monitor = json.loads(files.get("monitor.json", b"{}"))
     completed = tuple(
         Completed(
@@ -115,5 +120,6 @@ def _restored(files: Mapping[str, bytes]) -> tuple[Intent, Outcome]:
         started_at=told["started_at"],
         duration_s=told["duration_s"],
         reattached=told["reattached"],
+        nodes_after=None if after is None else {Role(role): decode(Node, node) for role, node in after.items()},
     )
     return decode(Intent, told["intent"]), outcome

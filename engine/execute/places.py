@@ -5,17 +5,25 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ...workloads.registry import get_workload
 from ..errors import BenchspecError, RunFailed
-from ..ports import Allocation, Command, Commands, Demand, Job, Sampler, Session, Surroundings, Workload
+from ..ports import Allocation, Command, Commands, Demand, Job, Node, Sampler, Server, Session, Surroundings, Workload
+from ..results import Fact
 from ..secrets import REFERENCE, split_environment
 from ..spec import Experiment, Role
+from .sites import on_site
+
+REACHED_WITHIN_S = 10.0
+"""How long a server that listens may take to be reached from a client's node."""
 
 
 class Place:
-    """The allocations of one experiment for one round. Roles on different sites are reached through their own allocation."""
+    """The allocations of one experiment for one round. Roles on different sites are reached through their own allocation.
+
+    Every method raises SiteLost when the connection to one of the sites is lost for good.
+    """
 
     def __init__(self, experiment: Experiment, sessions: Mapping[str, Session], allocation_id: str) -> None:
         self.experiment = experiment
@@ -23,17 +31,22 @@ class Place:
         self.secrets: set[str] = set()
         self._allocations: dict[str, Allocation] = {}
         self._servers: list[Job] = []
+        self._site_of = {place.role: place.site for place in experiment.roles}
         try:
-            for site in dict.fromkeys(place.site for place in experiment.roles):
+            for site in dict.fromkeys(self._site_of.values()):
                 roles = [place for place in experiment.roles if place.site == site]
-                self._allocations[site] = sessions[site].allocate(roles, allocation_id, _demand(experiment))
+                with on_site(site):
+                    self._allocations[site] = sessions[site].allocate(roles, allocation_id, _demand(experiment))
         except BaseException:
-            self.release()
+            self.abandon()
             raise
 
+    def site_of(self, role: Role) -> str:
+        """The site on which ``role`` is."""
+        return self._site_of[role]
+
     def _of(self, role: Role) -> Allocation:
-        site = next(place.site for place in self.experiment.roles if place.role is role)
-        return self._allocations[site]
+        return self._allocations[self._site_of[role]]
 
     def surroundings(self) -> Surroundings:
         """The endpoints and work directories of all roles."""
@@ -43,41 +56,72 @@ class Place:
             workdirs={role: workdir for part in parts for role, workdir in part.workdirs.items()},
         )
 
+    def nodes(self) -> dict[Role, Node]:
+        """The node on which each role is now."""
+        found: dict[Role, Node] = {}
+        for site, allocation in self._allocations.items():
+            with on_site(site):
+                found |= allocation.nodes()
+        return found
+
+    def observe(self) -> dict[Role, Sequence[Fact]]:
+        """What each role's node shows in this allocation alone."""
+        peers, found = self.surroundings(), dict[Role, Sequence[Fact]]()
+        for site, allocation in self._allocations.items():
+            with on_site(site):
+                found |= allocation.observe(peers)
+        return found
+
     def prepare(self, workload: Workload) -> Commands:
-        """Place the files, start the servers and wait for them; return the commands with their secrets resolved.
+        """Place the files, start the servers, see that every client's node reaches them; return the commands with their secrets resolved.
 
         Raises:
-            BenchspecError: a server does not come up, a file cannot be placed, a secret is missing.
+            BenchspecError: a server does not come up or is not reached, a file cannot be placed, a secret is missing.
         """
         commands = workload.commands(self.experiment, self.surroundings())
         _refuse_secrets(commands)
         for file in commands.files:
-            self._of(file.role).put(file.role, file.name, file.data)
+            with on_site(self.site_of(file.role)):
+                self._of(file.role).put(file.role, file.name, file.data)
         for number, server in enumerate(commands.servers):
-            ready = dataclasses.replace(server, command=self._with_secrets(server.command))
-            self._servers.append(self._of(server.command.role).serve(ready, f"{self.allocation_id}-server{number}"))
+            self._serve(server, f"{self.allocation_id}-server{number}")
+        for role in dict.fromkeys(client.role for client in commands.clients):
+            for server in commands.servers:
+                with on_site(self.site_of(role)):
+                    self._of(role).reach(role, server.endpoint, REACHED_WITHIN_S)
         time.sleep(max((server.settle_s for server in commands.servers), default=0.0))
         return dataclasses.replace(commands, clients=tuple(map(self._with_secrets, commands.clients)))
+
+    def _serve(self, server: Server, job_id: str) -> None:
+        ready = dataclasses.replace(server, command=self._with_secrets(server.command))
+        with on_site(self.site_of(server.command.role)):
+            self._servers.append(self._of(server.command.role).serve(ready, job_id))
 
     def _with_secrets(self, command: Command) -> Command:
         plain, secret = split_environment(command.env)
         self.secrets.update(secret.values())
         return dataclasses.replace(command, env=plain, secrets={**command.secrets, **secret}) if secret else command
 
-    def start(self, command: Command, job_id: str) -> Job:
-        """Start one client where its role is."""
-        return self._of(command.role).start(command, job_id)
+    def start(self, command: Command, job_id: str, not_before: float | None) -> Job:
+        """Start one client where its role is; it begins at ``not_before`` (Unix s) if that is given."""
+        with on_site(self.site_of(command.role)):
+            return self._of(command.role).start(command, job_id, not_before=not_before)
 
     def sample(self, interval_s: float) -> dict[Role, Sampler]:
         """Start a monitor for every role."""
-        return {place.role: self._of(place.role).sample(place.role, interval_s) for place in self.experiment.roles}
+        samplers: dict[Role, Sampler] = {}
+        for role, site in self._site_of.items():
+            with on_site(site):
+                samplers[role] = self._of(role).sample(role, interval_s)
+        return samplers
 
     def release(self) -> None:
         """Release every allocation, even when one of them cannot be released; the first error is raised afterwards."""
         errors: list[BenchspecError] = []
-        for allocation in self._allocations.values():
+        for site, allocation in self._allocations.items():
             try:
-                allocation.release()
+                with on_site(site):
+                    allocation.release()
             except BenchspecError as error:
                 errors.append(error)
         if errors:
@@ -89,8 +133,9 @@ class Place:
             with contextlib.suppress(BenchspecError):
                 server.cancel()
 
-    def abandon(self) -> None:
-        """Release while another error is on its way; what cannot be released now is found by `benchspec clean`."""
+    def abandon(self, lost: str | None = None) -> None:
+        """Release while another error is on its way, but not on the site that is ``lost``; `benchspec clean` finds what cannot be removed now."""
+        self._allocations.pop(lost or "", None)
         with contextlib.suppress(BenchspecError):
             self.release()
 

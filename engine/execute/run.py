@@ -4,43 +4,46 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..errors import BenchspecError, GateFailed, RunFailed, SpecError, StorageError, TransportLost, Unsupported
+from ..errors import GateFailed, RunFailed, StorageError, TransportLost
 from ..gates import describe
 from ..journal import Journal
 from ..plan import Plan, arrange_session
-from ..ports import Problem, Runner, Session, Workload
+from ..ports import Session
 from ..readback import check_manifest
 from ..results import FactSet, Finding, FindingLevel, Trial, TrialKind, TrialStatus
 from ..rundir import RunDirectory
 from ..secrets import resolve_all
-from ..spec import Experiment, Json, Order, Spec
+from ..spec import Experiment, Spec
 from .events import Event, Observer
-from .history import EXTENDED, History
+from .history import History
 from .interrupts import Interrupts
-from .leftovers import sweep, tell, used_sites
+from .leftovers import sweep, used_sites
+from .leftovers import tell as told_of
 from .lifecycle import NOTHING, Adopted, Stage
 from .observe import Observatory
 from .places import Place
 from .precision import sessions_wanted
-from .slots import Round, Slot, number_slots
+from .problems import Catalogue, find_problems
+from .records import ALLOCATED, EXTENDED, RELEASED, RUN_FINISHED, RUN_RESUMED, RUN_STARTED, RUN_STOPPED
+from .recovery import Recovery
+from .rounds import RoundBench, name_allocation
+from .sink import deposit, sinks_of
+from .sites import SiteLost, Sites
+from .slots import Round, number_slots
 from .step_places import StepPlace
-from .step_problems import find_step_problems
-from .trial import LOST, TrialBench
+from .survey import Survey
+from .telling import tell
+from .tools import ToolSearch
+from .trial import TrialBench
 
-RUN_STARTED, RUN_RESUMED, RUN_FINISHED, RUN_STOPPED = "run.started", "run.resumed", "run.finished", "run.stopped"
-RESUMED = "resumed"
-ALLOCATED, RELEASED, FAILED_ALLOCATION = "allocation.started", "allocation.released", "allocation.failed"
+__all__ = ["Catalogue", "Options", "Run", "find_problems"]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Catalogue:
-    """Where runners and workloads are looked up by name."""
-
-    runner: Callable[[str], Runner]
-    workload: Callable[[str], Workload]
+BEFORE, RESUMED, UP, AFTER = "before", "resumed", "up", "after"
+LOOKED_AT = 0
+"""The session number of allocations in which nothing is measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,22 +52,6 @@ class Options:
 
     allow_drift: bool = False
     install_tools: bool = False
-
-
-def find_problems(plan: Plan, spec: Spec, catalogue: Catalogue) -> tuple[Problem, ...]:
-    """Ask the runners about the whole plan before anything is created. Pure; the problems are distinct and in plan order."""
-    problems: dict[Problem, None] = {}
-    if plan.method.order is Order.DUET:
-        problems[Problem(message="order: duet (both targets at once) is not part of this version yet", remedy="use order: blocks")] = None
-    for experiment in plan.experiments:
-        for site in {s.name: s for s in spec.target(experiment.target).sites.values()}.values():
-            try:
-                found = catalogue.runner(site.runner).unsupported(experiment, site)
-            except Unsupported as error:
-                found = (Problem(message=error.message, remedy=error.remedy or "choose another runner"),)
-            problems |= dict.fromkeys(found)
-    problems |= dict.fromkeys(find_step_problems(spec, dict.fromkeys(e.target for e in plan.experiments), catalogue.runner))
-    return tuple(problems)
 
 
 class Run:
@@ -89,8 +76,9 @@ class Run:
         self._options = options
         self._experiments = {experiment.id: experiment for experiment in plan.experiments}
         self._workloads = {e.tool: catalogue.workload(e.tool) for e in plan.experiments}
-        self._sessions: dict[str, Session] = {}
-        self._sites = used_sites(spec, plan, catalogue.runner)
+        self._targets = tuple(dict.fromkeys(experiment.target for experiment in plan.experiments))
+        self._sinks = sinks_of(spec, self._targets)
+        self._used = used_sites(spec, plan, catalogue.runner) | self._sinks
         self._skipped: dict[str, str] = {}
         self._up: dict[tuple[str, str, str], FactSet] = {}
 
@@ -98,41 +86,83 @@ class Run:
         """Run, or go on running, until every planned trial is recorded.
 
         Raises:
-            DriftError: a claim is contradicted.
+            DriftError: a claim is contradicted, or roles are not on nodes as the spec wants them.
             Interrupted: a signal came; what was created is removed.
-            GateFailed, RunFailed: it ended, but some experiment has no valid trial. RunFailed also for a secret that is not there, before anything.
+            TransportLost: a site was lost; what does not need it was measured.
+            GateFailed, RunFailed: it ended, but some experiment has no valid trial, or the data sink has no copy. RunFailed also for a secret
+                that is not there, before anything.
             StorageError: the run directory cannot take more. What the last trial measured stays on its site until `resume` or `clean`.
         """
-        self._secrets = {e.id: resolve_all(e.parameters) for e in self._plan.experiments}
+        secrets = {e.id: resolve_all(e.parameters) for e in self._plan.experiments}
         with Journal(self._directory.journal_path) as journal, Interrupts() as interrupts:
-            self._journal, self._interrupts = journal, interrupts
-            self._history = History(journal.records, self._directory.run_id)
-            runners = self._catalogue.runner
-            self._stage = Stage(
-                self._directory, self._spec, runners, self._door, journal, interrupts, self._observer, self._look_again, self._adopted
-            )
-            self._bench = TrialBench(self._directory, journal, interrupts, self._required_gates)
+            self._furnish(journal, interrupts, secrets)
             self._begin(journal)
             try:
-                self._measure_all()
+                problems = self._measure_all()
             except StorageError:
-                self._disconnect()
+                self._sites.disconnect()
                 if not self._directory.exists():  # then nobody can resume or clean it any more
-                    sweep(self._sites, self._catalogue.runner, self._directory.run_id)
+                    sweep(self._used, self._catalogue.runner, self._directory.run_id)
                 raise
             except BaseException as error:
                 self._stop(error)
                 self._stage.abandon()
-                self._disconnect()
-                with contextlib.suppress(RunFailed):  # `benchspec clean` finds what cannot be removed now; the first error is the one to tell
+                self._sites.disconnect()
+                with contextlib.suppress(StorageError):  # the first error is the one to tell
                     self._prove_clean()
                 raise
-            self._disconnect()
+            self._sites.disconnect()
             self._prove_clean()
+            lost = self._lost_error()
+            if lost is not None:
+                self._stop(lost)
+                raise lost
             journal.append(RUN_FINISHED, {"trials": len(self._history.trials)})
         trials = tuple(self._history.trials[n] for n in sorted(self._history.trials))
-        self._require_valid(trials)
+        _require_valid(self._plan.experiments, trials)
+        if problems:
+            raise RunFailed("; ".join(problems), remedy="free space on the data sink or put it elsewhere, then `benchspec resume`")
         return trials
+
+    def _furnish(self, journal: Journal, interrupts: Interrupts, secrets: Mapping[str, frozenset[str]]) -> None:
+        """Make everything that carries out a part of the run."""
+        run_id, runner = self._directory.run_id, self._catalogue.runner
+        self._journal, self._interrupts = journal, interrupts
+        self._history = History(journal.records, run_id)
+        self._sites = Sites(self._used.values(), runner, run_id, interrupts)
+        self._stage = Stage(self._directory, self._spec, runner, self._door, journal, interrupts, self._observer, self._look_again, self._adopted)
+        self._observatory = Observatory(self._spec, self._sites, journal, self._observer)
+        self._survey = Survey(self._plan.experiments, self._observatory)
+        self._tools = ToolSearch(self._sites.sessions, journal, self._observer)
+        bench = TrialBench(self._directory, journal, interrupts, self._required_gates)
+        self._rounds = RoundBench(
+            run_id=run_id,
+            method=self._spec.method,
+            experiments=self._experiments,
+            workloads=self._workloads,
+            sites=self._sites,
+            journal=journal,
+            history=self._history,
+            interrupts=interrupts,
+            observer=self._observer,
+            stage=self._stage,
+            survey=self._survey,
+            bench=bench,
+            is_skipped=lambda identity: identity in self._skipped,
+            on_shown=self._check_shown,
+        )
+        self._recovery = Recovery(
+            directory=self._directory,
+            experiments=self._experiments,
+            workloads=self._workloads,
+            secrets=secrets,
+            sites=self._sites,
+            journal=journal,
+            history=self._history,
+            stage=self._stage,
+            bench=bench,
+            finish=self._rounds.finish,
+        )
 
     def _begin(self, journal: Journal) -> None:
         check_manifest(self._directory, journal.records)
@@ -143,32 +173,94 @@ class Run:
         with contextlib.suppress(StorageError):  # the error on its way is the one to tell
             self._journal.append(RUN_STOPPED, {"reason": str(error), "error": type(error).__name__})
 
-    def _measure_all(self) -> None:
-        self._connect()
+    def _measure_all(self) -> tuple[str, ...]:
+        """Everything between connecting and disconnecting; returns why the results were not copied to a data sink."""
+        self._sites.connect()
         self._recover()
-        self._observatory = observatory = Observatory(self._spec, self._sessions, self._journal, self._observer)
         bare = [experiment for experiment in self._plan.experiments if not self._stage.changes(experiment.target)]
         if bare:
-            self._skipped = observatory.find_tools(bare, self._workloads, install=self._options.install_tools)
-        before = observatory.observe(RESUMED if self._history.trials else "before")
+            self._skipped = self._tools.find(bare, self._workloads, install=self._options.install_tools)
+        before = self._observatory.observe(RESUMED if self._history.trials else BEFORE)
         if self._history.trials:  # what was measured already must have been measured on these very machines
-            observatory.compare(tuple(self._history.facts.values()), before)
-        observatory.check_claims([f for f in before if not self._stage.changes(f.target)], allow_drift=self._options.allow_drift)
-        rounds = number_slots(self._plan.order)
-        self._history.reserve(max((s.sequence for r in rounds for s in r.slots), default=0))
+            self._observatory.compare(tuple(self._history.facts.values()), before)
+        rounds = self._numbered(number_slots(self._plan.order))
+        for target in dict.fromkeys(experiment.target for experiment in bare):
+            self._examine(target, before, rounds)
         self._carry_out_all(rounds)
-        self._carry_out_all(self._second_stage())
-        observatory.compare([self._up.get(f.place, f) for f in before], observatory.observe("after"))
+        if not self._sites.lost:
+            self._carry_out_all(self._second_stage())
+        self._observatory.compare([self._up.get(f.place, f) for f in before], self._observe_after())
+        problems = deposit(self._sinks.keys() - self._history.deposited, self._sites, self._directory, self._journal, self._observer)
         self._stage.destroy_all()
+        return problems
+
+    def _observe_after(self) -> tuple[FactSet, ...]:
+        while True:
+            try:
+                return self._observatory.observe(AFTER)
+            except SiteLost as error:
+                self._lose(error.site, error)
+
+    def _examine(self, target: str, seen: Sequence[FactSet], rounds: Sequence[Round]) -> None:
+        """Before the first trial of ``target``: who is on which node, what do its allocations show, and is it what it claims to be?
+
+        Raises:
+            DriftError: it is not.
+        """
+        shown = [facts for experiment in self._to_survey(target, rounds) for facts in self._show(experiment)]
+        mine = [facts for facts in seen if facts.target == target]
+        placed = self._survey.placed.get(target, {})
+        self._observatory.check_claims(target, [*mine, *shown], placed, allow_drift=self._options.allow_drift)
+
+    def _to_survey(self, target: str, rounds: Sequence[Round]) -> list[Experiment]:
+        """One experiment with several roles for each placement and path that is to be measured; any one where there is none."""
+        wanted = {round_.planned.experiment_id: None for round_ in rounds if any(s.sequence not in self._history.trials for s in round_.slots)}
+        mine = [e for e in map(self._experiments.__getitem__, wanted) if e.target == target and e.id not in self._skipped]
+        distinct: dict[object, Experiment] = {}
+        for experiment in mine:
+            distinct.setdefault((experiment.roles, experiment.placement, experiment.path), experiment)
+        return [experiment for experiment in distinct.values() if len(experiment.roles) > 1] or mine[:1]
+
+    def _show(self, experiment: Experiment) -> tuple[FactSet, ...]:
+        """Allocate ``experiment`` once without measuring. An allocation that does not come up is left for its rounds to tell."""
+        number = self._history.next_allocation(LOOKED_AT, experiment.id)
+        allocation_id = name_allocation(self._directory.run_id, LOOKED_AT, experiment, number)
+        self._journal.append(ALLOCATED, {"allocation_id": allocation_id, "experiment_id": experiment.id, "session": LOOKED_AT})
+        self._interrupts.check()
+        try:
+            place = Place(experiment, self._sites.sessions, allocation_id)
+        except (TransportLost, StorageError):
+            raise
+        except RunFailed:
+            return ()
+        try:
+            shown = self._survey.look(place)
+        except BaseException as error:
+            place.abandon(error.site if isinstance(error, SiteLost) else None)
+            raise
+        place.release()
+        self._journal.append(RELEASED, {"allocation_id": allocation_id})
+        return shown
 
     def _look_again(self, target: str) -> None:
         """A target with a lifecycle has its tools, and is what it claims to be, only once it is up."""
         mine = [experiment for experiment in self._plan.experiments if experiment.target == target]
-        self._skipped |= self._observatory.find_tools(mine, self._workloads, install=self._options.install_tools)
-        seen = self._observatory.observe("up", target)
+        self._skipped |= self._tools.find(mine, self._workloads, install=self._options.install_tools)
+        seen = self._observatory.observe(UP, target)
         if self._stage.stays_up(target):
             self._up |= {facts.place: facts for facts in seen}
-        self._observatory.check_claims(seen, allow_drift=self._options.allow_drift)
+        self._examine(target, seen, number_slots(self._plan.order))
+
+    def _check_shown(self, target: str, shown: Sequence[FactSet]) -> None:
+        """What a later allocation shows may contradict a claim too; once something of the target is measured that is a finding and no end."""
+        if shown:
+            measured = any(self._experiments[trial.experiment_id].target == target for trial in self._history.trials.values())
+            placed = self._survey.placed.get(target, {})
+            self._observatory.check_claims(target, shown, placed, allow_drift=measured or self._options.allow_drift, known_only=True)
+
+    def _numbered(self, rounds: tuple[Round, ...]) -> tuple[Round, ...]:
+        self._history.reserve(max((s.sequence for r in rounds for s in r.slots), default=0))
+        return rounds
 
     def _carry_out_all(self, rounds: Sequence[Round]) -> None:
         wanted = [round_ for round_ in rounds if round_.planned.experiment_id not in self._skipped]
@@ -176,9 +268,36 @@ class Run:
             self._announce(sum(len(round_.slots) for round_ in wanted))
         last = {self._visit(round_): round_ for round_ in wanted}
         for round_ in wanted:
-            self._carry_out(round_)
+            if not self._sites_of(round_) & self._sites.lost.keys():
+                self._carry_out(round_)
             if last[self._visit(round_)] is round_:
                 self._stage.leave(*self._visit(round_))
+
+    def _carry_out(self, round_: Round) -> None:
+        """One round; a site whose connection is lost is given up, and what does not need it goes on."""
+        try:
+            self._rounds.carry_out(round_)
+        except SiteLost as error:
+            self._lose(error.site, error)
+        except TransportLost as error:
+            for site in sorted(self._sites_of(round_)):
+                self._lose(site, error)
+
+    def _lose(self, site: str, error: TransportLost) -> None:
+        message = f"the connection to {site} is lost: {error.where + ': ' if error.where else ''}{error.message}; what needs it is not measured"
+        tell(Finding(code="F604", level=FindingLevel.ERROR, message=message), self._journal, self._observer)
+        self._sites.lose(site, error)
+
+    def _sites_of(self, round_: Round) -> set[str]:
+        return {place.site for place in self._experiments[round_.planned.experiment_id].roles}
+
+    def _lost_error(self) -> TransportLost | None:
+        if not self._sites.lost:
+            return None
+        reasons = "; ".join(f"{site}: {error.message}" for site, error in self._sites.lost.items())
+        where = ", ".join(dict.fromkeys(error.where or f"site {site}" for site, error in self._sites.lost.items()))
+        message = f"the connection was lost and could not be restored ({reasons}); the rest was measured"
+        return TransportLost(message, where=where, remedy="see to it that it can be reached, then `benchspec resume`")
 
     def _visit(self, round_: Round) -> tuple[str, int]:
         return self._experiments[round_.planned.experiment_id].target, round_.planned.session
@@ -198,212 +317,65 @@ class Run:
             return ()
         added = range(method.sessions + 1, extension.sessions + 1)
         order = [allocation for session in added for allocation in arrange_session(self._plan.experiments, method, session)]
-        rounds = number_slots(order, extension.first_sequence)
-        self._history.reserve(max((s.sequence for r in rounds for s in r.slots), default=0))
-        return rounds
+        return self._numbered(number_slots(order, extension.first_sequence))
 
     def _announce(self, total: int) -> None:
         done = len(self._history.trials)
         message = f"{total} trials in {len(self._plan.order)} allocations, about {self._plan.estimate_s:.0f} s"
         self._observer.notify(Event(kind=RUN_STARTED, message=message, data={"total": total, "done": done, "estimate_s": self._plan.estimate_s}))
 
-    def _connect(self) -> None:
-        for site in self._sites.values():
-            if site.name not in self._sessions:
-                with self._interrupts.waiting():
-                    self._sessions[site.name] = self._catalogue.runner(site.runner).connect(site, self._directory.run_id)
-
     def _door(self, place: StepPlace) -> Session:
-        if place.site.name not in self._sessions:
+        if place.site.name not in self._sites.sessions:
             raise TransportLost("is not connected", where=f"site {place.site.name}")
-        return self._sessions[place.site.name]
-
-    def _disconnect(self) -> None:
-        for session in self._sessions.values():
-            with contextlib.suppress(TransportLost):
-                session.close()
-        self._sessions.clear()
+        return self._sites.sessions[place.site.name]
 
     def _prove_clean(self) -> None:
         """List what is left of us on every site; what there is is removed if it can be, and told."""
-        swept = sweep(self._sites, self._catalogue.runner, self._directory.run_id)
+        swept = sweep(self._used, self._catalogue.runner, self._directory.run_id)
         told = []
         if swept.removed:
             told.append(f"{len(swept.removed)} things were left after the clean-up and have been removed: {', '.join(sorted(swept.removed))}")
         if swept.left:
-            told.append(f"something may be left after the clean-up (`benchspec clean` tries again): {tell(swept.left)}")
+            told.append(f"something may be left after the clean-up (`benchspec clean` tries again): {told_of(swept.left)}")
         for message in told:
-            self._journal.append("finding", Finding(code="F602", level=FindingLevel.WARNING, message=message))
-            data: dict[str, Json] = {"code": "F602", "level": FindingLevel.WARNING.value}
-            self._observer.notify(Event(kind="finding", message=f"[F602] {message}", data=data))
+            tell(Finding(code="F602", level=FindingLevel.WARNING, message=message), self._journal, self._observer)
 
     def _recover(self) -> None:
         """After a controller died: first keep what its jobs measured, then end and remove the rest."""
         if not self._history.started and not self._directory.has_raw():
             return
-        self._recover_trials()
+        rounds = (*number_slots(self._plan.order), *self._extended_rounds())
+        self._recovery.recover(slot for round_ in rounds for slot in round_.slots)
         self._stage.recover()
-        self._disconnect()  # what is listed next is then left over for certain
-        swept = sweep(self._sites, self._catalogue.runner, self._directory.run_id)
+        self._sites.disconnect()  # what is listed next is then left over for certain
+        swept = sweep(self._used, self._catalogue.runner, self._directory.run_id)
         if swept.left:
-            raise RunFailed(f"the interrupted run left what cannot be removed: {tell(swept.left)}", remedy=swept.left[0].remedy)
-        self._connect()
+            raise RunFailed(f"the interrupted run left what cannot be removed: {told_of(swept.left)}", remedy=swept.left[0].remedy)
+        self._sites.connect()
         if swept.removed:
             message = f"removed {len(swept.removed)} leftovers of the interrupted run"
             self._observer.notify(Event(kind="leftovers", message=message, data={"count": len(swept.removed)}))
-
-    def _recover_trials(self) -> None:
-        """Record trials whose raw bytes or detached jobs outlived their record."""
-        planned = {slot.sequence: slot for round_ in (*number_slots(self._plan.order), *self._extended_rounds()) for slot in round_.slots}
-        started = {slot.sequence: slot for slot in self._history.unfinished()}
-        for slot in (slot for sequence, slot in sorted((planned | started).items()) if sequence not in self._history.trials):
-            experiment = self._stage.recalled(self._experiments[slot.experiment_id], slot.session)
-            workload = self._workloads[experiment.tool]
-            trial = self._bench.recover(self._directory.load_raw(slot.sequence), experiment, workload) or self._reattach(slot, experiment, workload)
-            if trial is not None:
-                self._finish(trial)
-
-    def _reattach(self, slot: Slot, experiment: Experiment, workload: Workload) -> Trial | None:
-        intent = self._history.intents.get(slot.sequence)
-        if intent is None:
-            return None
-        client = next(place for place in experiment.roles if place.role == workload.ROLES[0])
-        jobs = [job for job_id in intent.jobs if (job := self._sessions[client.site].attach(job_id)) is not None]
-        if len(jobs) < len(intent.jobs):
-            self._journal.append(LOST, {"sequence": slot.sequence, "jobs": list(intent.jobs)})
-            return None
-        return self._bench.reattach(intent, jobs, experiment, workload, secrets=self._secrets[experiment.id])
-
-    def _carry_out(self, round_: Round) -> None:
-        """One allocation: its missing trials, and replacements for invalid ones."""
-        missing = [slot for slot in round_.slots if slot.sequence not in self._history.trials]
-        if not missing:
-            return
-        self._interrupts.check()  # a round that fails to come up looks nowhere else
-        experiment = self._experiments[round_.planned.experiment_id]
-        allocation = self._history.next_allocation(round_.planned.session, experiment.id)
-        allocation_id = f"{self._directory.run_id}-s{round_.planned.session:03d}-{experiment.short_id}-a{allocation}"
-        try:
-            experiment = self._stage.enter(experiment, round_.planned.session)
-        except (TransportLost, StorageError):
-            raise
-        except RunFailed as error:
-            self._fail_round(missing, allocation_id, error)
-            return
-        if experiment.id in self._skipped:
-            return
-        self._journal.append(ALLOCATED, {"allocation_id": allocation_id, "experiment_id": experiment.id, "session": round_.planned.session})
-        try:
-            place = Place(experiment, self._sessions, allocation_id)
-        except (TransportLost, StorageError):
-            raise
-        except RunFailed as error:
-            self._fail_round(missing, allocation_id, error)
-            return
-        try:
-            self._measure_round(self._with_warmups(missing, round_, allocation), place, allocation)
-        except StorageError:  # its jobs' files are now the only copy of what was measured
-            place.stop_servers()
-            raise
-        except BaseException:
-            place.abandon()
-            raise
-        place.release()
-        self._journal.append(RELEASED, {"allocation_id": allocation_id})
-        self._cool_down()
-
-    def _with_warmups(self, missing: Sequence[Slot], round_: Round, allocation: int) -> list[Slot]:
-        """A second allocation is cold: its warm-ups are run again, as additional trials."""
-        if allocation == 1 or missing[0].kind is TrialKind.WARMUP:
-            return list(missing)
-        again = [slot for slot in round_.slots if slot.kind is TrialKind.WARMUP]
-        return [self._history.additional(slot) for slot in again] + list(missing)
-
-    def _measure_round(self, slots: Sequence[Slot], place: Place, allocation: int) -> None:
-        workload = self._workloads[place.experiment.tool]
-        try:
-            commands = place.prepare(workload)
-        except (TransportLost, StorageError):
-            raise
-        except (RunFailed, SpecError) as error:  # a captured output may be nothing the workload can use
-            self._fail_round(slots, place.allocation_id, error)
-            return
-        replacements = self._spec.method.replacements
-        queue = list(slots)
-        while queue:
-            slot = queue.pop(0)
-            self._interrupts.check()
-            attempt = self._history.next_attempt(slot.sequence)
-            trial = self._bench.measure(slot, place, commands, workload, allocation=allocation, attempt=attempt)
-            self._finish(trial)
-            if trial.status is TrialStatus.INVALID and trial.kind is TrialKind.MEASURED and replacements > 0:
-                replacements -= 1
-                queue.append(self._history.additional(slot, replaces=trial.sequence))
-
-    def _fail_round(self, slots: Sequence[Slot], allocation_id: str, error: BenchspecError) -> None:
-        """An allocation that did not come up: every trial in it failed, none was started."""
-        self._journal.append(FAILED_ALLOCATION, {"allocation_id": allocation_id, "reason": str(error)})
-        for slot in slots:
-            trial = Trial(
-                sequence=slot.sequence,
-                experiment_id=slot.experiment_id,
-                session=slot.session,
-                kind=slot.kind,
-                index=slot.index,
-                job_id=allocation_id,
-                status=TrialStatus.FAILED,
-                started_at=time.time(),
-                duration_s=0.0,
-                error=str(error),
-                error_kind="allocation",
-            )
-            self._journal.append("trial.finished", trial)
-            self._finish(trial)
-
-    def _finish(self, trial: Trial) -> None:
-        self._history.trials[trial.sequence] = trial
-        experiment = self._experiments[trial.experiment_id]
-        which = f"{trial.kind.value} {trial.index}, {trial.duration_s:.1f} s"
-        message = f"{trial.status.value:<7} session {trial.session} {experiment.target} {experiment.cell} ({which})"
-        reason = trial.error or "; ".join(describe(g) for g in trial.gates if not g.passed)
-        self._observer.notify(
-            Event(
-                kind="trial.finished",
-                message=f"{message}: {reason}" if reason else message,
-                data={
-                    "sequence": trial.sequence,
-                    "status": trial.status.value,
-                    "target": experiment.target,
-                    "cell": experiment.cell,
-                    "session": trial.session,
-                },
-            )
-        )
-
-    def _cool_down(self) -> None:
-        if self._spec.method.cooldown_s > 0:
-            with self._interrupts.waiting():
-                time.sleep(self._spec.method.cooldown_s)
 
     def _required_gates(self, experiment: Experiment) -> frozenset[str]:
         workload = next(w for w in self._spec.workloads if w.name == experiment.workload)
         overridden = workload.overrides.get(experiment.target, {}).get("gates")
         return frozenset(workload.gates) | (frozenset(overridden) if isinstance(overridden, Mapping) else frozenset())
 
-    def _require_valid(self, trials: Sequence[Trial]) -> None:
-        for experiment in self._plan.experiments:
-            mine = [t for t in trials if t.experiment_id == experiment.id and t.kind is TrialKind.MEASURED]
-            if not mine or any(t.status is TrialStatus.VALID for t in mine):
-                continue
-            where = f"{experiment.target} {experiment.cell}"
-            failed = next((t for t in mine if t.status is TrialStatus.FAILED), None)
-            if failed is not None:
-                raise RunFailed(
-                    f"no trial gave a valid result; the first failure: {failed.error}",
-                    where=where,
-                    remedy="see the trial's raw output in the run directory",
-                )
-            reasons = "; ".join(describe(g) for g in mine[0].gates if not g.passed)
-            raise GateFailed(
-                f"every trial failed its validity gates: {reasons}", where=where, remedy="see the findings, or state other gates in the spec"
+
+def _require_valid(experiments: Sequence[Experiment], trials: Sequence[Trial]) -> None:
+    """Raises RunFailed, GateFailed for an experiment that was measured without any valid trial."""
+    for experiment in experiments:
+        mine = [t for t in trials if t.experiment_id == experiment.id and t.kind is TrialKind.MEASURED]
+        if not mine or any(t.status is TrialStatus.VALID for t in mine):
+            continue
+        where = f"{experiment.target} {experiment.cell}"
+        failed = next((t for t in mine if t.status is TrialStatus.FAILED), None)
+        if failed is not None:
+            raise RunFailed(
+                f"no trial gave a valid result; the first failure: {failed.error}",
+                where=where,
+                remedy="see the trial's raw output in the run directory",
             )
+        reasons = "; ".join(describe(g) for g in mine[0].gates if not g.passed)
+        remedy = "see the findings, or state other gates in the spec"
+        raise GateFailed(f"every trial failed its validity gates: {reasons}", where=where, remedy=remedy)

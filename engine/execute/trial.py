@@ -11,19 +11,28 @@ from typing import Any
 from .. import gates
 from ..errors import BenchspecError, Interrupted, JobTimeout, MissingTool, ParseError, RunFailed, StorageError, TransportLost
 from ..journal import Journal
-from ..ports import Commands, Completed, Job, Sample, Workload
+from ..placement import gate, violation
+from ..ports import Commands, Completed, Job, Node, Sample, Workload
 from ..results import Trial, TrialStatus
 from ..rundir import RunDirectory
 from ..secrets import redact
-from ..spec import Experiment
+from ..spec import Experiment, Role
 from ..usage import summarise
+from .barrier import Barrier, wait_together
 from .interrupts import Interrupts
 from .outcome import Intent, Outcome, from_files, to_files
 from .places import Place
+from .records import FINISHED, LOST, STARTED
+from .sites import SiteLost
 from .slots import Slot
 
-STARTED, FINISHED, LOST = "trial.started", "trial.finished", "trial.lost"
-_KINDS: Mapping[type[BenchspecError], str] = {JobTimeout: "timeout", TransportLost: "transport", MissingTool: "missing-tool", ParseError: "parse"}
+_KINDS: Mapping[type[BenchspecError], str] = {
+    JobTimeout: "timeout",
+    TransportLost: "transport",
+    SiteLost: "transport",
+    MissingTool: "missing-tool",
+    ParseError: "parse",
+}
 
 
 class TrialBench:
@@ -42,6 +51,7 @@ class TrialBench:
         self._interrupts = interrupts
         self._required_gates = required_gates
         self._interval_s = interval_s
+        self._barrier = Barrier()
 
     def measure(self, slot: Slot, place: Place, commands: Commands, workload: Workload, *, allocation: int, attempt: int) -> Trial:
         """Carry out ``slot`` once.
@@ -49,11 +59,20 @@ class TrialBench:
         Raises:
             StorageError: what was measured cannot be stored; the run cannot go on.
             Interrupted: a signal came; the jobs were cancelled and the trial is not recorded.
+            SiteLost: a client's site is lost. Where the trial depends on nobody else its job may still be collected when the run is resumed.
+            RunFailed: the roles are not on the nodes any more on which they should be; nothing was started.
         """
+        nodes = place.nodes()
+        if (reason := violation(place.experiment.placement, place.experiment.roles, nodes)) is not None:
+            raise RunFailed(reason)
         suffix = "" if attempt == 1 else f"-r{attempt}"
-        jobs = tuple(f"{self._directory.run_id}-{slot.sequence:06d}-c{i}{suffix}" for i in range(len(commands.clients)))
         intent = Intent(
-            slot=slot, jobs=jobs, deadlines_s=tuple(c.timeout_s for c in commands.clients), allocation_id=place.allocation_id, allocation=allocation
+            slot=slot,
+            jobs=tuple(f"{self._directory.run_id}-{slot.sequence:06d}-c{i}{suffix}" for i in range(len(commands.clients))),
+            deadlines_s=tuple(c.timeout_s for c in commands.clients),
+            allocation_id=place.allocation_id,
+            allocation=allocation,
+            nodes=nodes,
         )
         self._journal.append(STARTED, intent)
         started: list[Job] = []
@@ -62,7 +81,7 @@ class TrialBench:
         except Interrupted:
             _discard(started)
             raise
-        trial = self.record(intent, outcome, place.experiment, workload, secrets=place.secrets)
+        trial = self.record(intent, _look_after(place, outcome), place.experiment, workload, secrets=place.secrets)
         _discard(started)
         return trial
 
@@ -70,48 +89,67 @@ class TrialBench:
         """Start the clients together and wait for all; ``started`` receives the jobs as they come to be."""
         began = time.time()
         samplers = place.sample(self._interval_s)
+        samples: dict[str, Sequence[Sample]] = {}
         error: BenchspecError | None = None
+        lost: SiteLost | None = None
         try:
-            for command, job_id in zip(commands.clients, intent.jobs, strict=True):
-                started.append(place.start(command, job_id))
+            self._barrier.start(intent.jobs, place, commands, started)
             with self._interrupts.waiting():
-                for job, command in zip(started, commands.clients, strict=True):
-                    job.wait(command.timeout_s)
+                self._barrier.wait(place, commands, started)
         except StorageError:
+            raise
+        except SiteLost as caught:
+            lost = caught
+            if commands.servers or len(commands.clients) > 1:  # what is left of it would not be the trial that was meant
+                self._give_up(intent.slot, "a connection was lost")
             raise
         except RunFailed as caught:  # a lost job, a timeout, a missing program: the trial failed, the run goes on
             error = caught
         except Interrupted:
-            self._give_up(intent.slot)
+            self._give_up(intent.slot, "interrupted")
             raise
         finally:
-            samples = {role.value: sampler.stop() for role, sampler in samplers.items()}
-            _cancel(started)
+            try:
+                samples = {role.value: sampler.stop() for role, sampler in samplers.items()}
+            except TransportLost as caught:  # what the clients measured counts, if they tell it
+                error = error or caught
+            if lost is None:
+                _cancel(started)
         return _outcome(started, samples=samples, error=error, began=began)
 
-    def _give_up(self, slot: Slot) -> None:
+    def _give_up(self, slot: Slot, reason: str) -> None:
         """Before its jobs are cancelled: a program may end well on SIGTERM, and should this controller die now, none must take that for a result."""
-        self._journal.append(LOST, {"sequence": slot.sequence, "reason": "interrupted"})
+        self._journal.append(LOST, {"sequence": slot.sequence, "reason": reason})
 
-    def reattach(self, intent: Intent, jobs: Sequence[Job], experiment: Experiment, workload: Workload, *, secrets: Collection[str]) -> Trial | None:
-        """Wait for jobs that an earlier controller started, and record them; None when they ended without a trace."""
+    def reattach(
+        self,
+        intent: Intent,
+        jobs: Sequence[Job],
+        experiment: Experiment,
+        workload: Workload,
+        *,
+        secrets: Collection[str],
+        look: Callable[[], Mapping[Role, Node] | None] = lambda: None,
+    ) -> Trial | None:
+        """Wait for jobs that an earlier controller started, and record them; None when they ended without a trace. ``look``: where the roles are."""
         began = time.time()
         error: BenchspecError | None = None
         try:
             with self._interrupts.waiting():
-                for job, deadline_s in zip(jobs, intent.deadlines_s, strict=True):
-                    job.wait(deadline_s)
+                wait_together(jobs, intent.deadlines_s)
         except JobTimeout as caught:
             error = caught
+        except TransportLost:
+            raise
         except RunFailed:
-            self._give_up(intent.slot)
+            self._give_up(intent.slot, "its jobs ended without a trace")
             return None
         except Interrupted:
-            self._give_up(intent.slot)
+            self._give_up(intent.slot, "interrupted")
             raise
         finally:
             _cancel(jobs)
-        outcome = _outcome(jobs, samples={}, error=error, began=began, reattached=True)
+        outcome = dataclasses.replace(_outcome(jobs, samples={}, error=error, began=began, reattached=True), nodes_after=look())
         trial = self.record(intent, _within(outcome, intent.deadlines_s), experiment, workload, secrets=secrets)
         _discard(jobs)
         return trial
@@ -154,6 +192,8 @@ class TrialBench:
             allocation=intent.allocation,
             replaces=slot.replaces,
             reattached=outcome.reattached,
+            nodes={role.value: node.name for role, node in intent.nodes.items()},
+            start_skew_s=_skew(completed),
         )
         if outcome.error is not None:
             return trial
@@ -164,6 +204,8 @@ class TrialBench:
         except Exception as error:  # a parser's own bug: the raw bytes are safe, and the other trials must not pay for it
             return _with(trial, error=f"the parser of {workload.NAME} failed, which is a bug: {type(error).__name__}: {error}", error_kind="parse")
         results = gates.evaluate(experiment.gates, self._required_gates(experiment), measurements, usage)
+        placed = gate(experiment.placement, experiment.roles, intent.nodes, outcome.nodes_after)
+        results = results if placed is None else (*results, placed)
         passed = all(result.passed for result in results)
         return _with(trial, status=TrialStatus.VALID if passed else TrialStatus.INVALID, measurements=measurements, gates=results)
 
@@ -180,7 +222,21 @@ def _cancel(jobs: Sequence[Job]) -> None:
 
 def _discard(jobs: Sequence[Job]) -> None:
     for job in jobs:
-        job.discard()
+        with contextlib.suppress(TransportLost):  # what is measured is recorded; whoever turns to the site next is told
+            job.discard()
+
+
+def _look_after(place: Place, outcome: Outcome) -> Outcome:
+    """``outcome`` with the nodes on which the roles are now that the clients have ended; failed when that cannot be seen any more."""
+    try:
+        return dataclasses.replace(outcome, nodes_after=place.nodes())
+    except TransportLost as lost:
+        return dataclasses.replace(outcome, error=outcome.error or str(lost), error_kind=outcome.error_kind or _kind(lost))
+
+
+def _skew(completed: Sequence[Completed]) -> float | None:
+    began = [one.started_at for one in completed]
+    return max(began) - min(began) if len(began) > 1 else None
 
 
 def _within(outcome: Outcome, deadlines_s: Sequence[float]) -> Outcome:

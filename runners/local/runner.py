@@ -9,6 +9,7 @@ from ...engine.results import Finding
 from ...engine.spec import Experiment, Placement, Role, Site, Step, TrafficPath
 from . import doctor, launch, leftovers, render
 from .session import LocalSession
+from .sink import sink_directory
 from .state import places
 
 _PATHS = frozenset({None, TrafficPath.LOOPBACK, TrafficPath.HOST_TO_HOST})
@@ -67,7 +68,7 @@ class LocalRunner:
         """Make the run's directories. Raises StorageError when they cannot be written."""
         where = places(site, run_id)
         where.create()
-        return LocalSession(run_id, where)
+        return LocalSession(run_id, where, sink_directory(site, run_id))
 
     def leftovers(self, site: Site, run_id: str) -> Sequence[Leftover]:
         """The processes and directories of that run that still exist on this host."""

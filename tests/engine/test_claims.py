@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 
 import pytest
@@ -29,7 +30,7 @@ def target(claims: Mapping[str, Json], groups: tuple[NodeGroup, ...] = (), sites
 
 
 def judge(claim: str, declared: Json, fact: str, value: Json) -> ClaimState:
-    (check,) = check_claims(target({claim: declared}), observed("before", "here", **{fact.replace(".", "__"): value}))
+    (check,) = check_claims(target({claim: declared}), [observed("before", "here", **{fact.replace(".", "__"): value})])
     return check.state
 
 
@@ -72,12 +73,26 @@ def judge(claim: str, declared: Json, fact: str, value: Json) -> ClaimState:
         ("cvm.technology", "sev-snp", "cvm.technology", "tdx", MISMATCH),
         ("cvm.evidence", "kernel", "cvm.evidence", "device", MATCH),
         ("cvm.evidence", "device", "cvm.evidence", "kernel", MISMATCH),
-        ("cvm.evidence", "report", "cvm.evidence", "device", UNKNOWN),
+        ("cvm.evidence", "report", "cvm.evidence", "report", MATCH),
+        ("cvm.evidence", "report", "cvm.evidence", "device", MISMATCH),
+        ("cvm.evidence", "report", "cvm.evidence", "none", MISMATCH),
+        ("cvm.evidence", "report", "cvm.evidence", None, UNKNOWN),
+        ("cvm.evidence", "kernel", "cvm.evidence", "a guess", UNKNOWN),
         ("net.mtu", 1500, "net.mtu", 8896, MISMATCH),
         ("net.link", 1.25e9, "net.speed", 1_250_000_000, MATCH),
         ("net.link", 1.25e9, "net.speed", 50_000_000_000, MISMATCH),
         ("net.link", "fast", "net.speed", 50_000_000_000, UNKNOWN),
         ("storage.filesystem", "ext4", "disk.filesystem", "xfs", MISMATCH),
+        ("storage.encryption", "none", "disk.encryption", "none", MATCH),
+        ("storage.encryption", "none", "disk.encryption", "gocryptfs", MISMATCH),
+        ("storage.encryption", "gocryptfs", "disk.encryption", "gocryptfs", MATCH),
+        ("storage.encryption", "gocryptfs", "disk.encryption", "none", MISMATCH),
+        ("storage.encryption", "luks", "disk.encryption", "dm-crypt", MATCH),
+        ("storage.encryption", "csi", "disk.encryption", "none", MISMATCH),
+        ("storage.encryption", "sse", "disk.encryption", "none", UNKNOWN),
+        ("storage.encryption", "other", "disk.encryption", "none", UNKNOWN),
+        ("storage.encryption", "other", "disk.encryption", "ecryptfs", MATCH),
+        ("node.image", "ubuntu", "cloud.image", "ubuntu", MATCH),
         ("cpu.aes", True, "cpu.aes", True, MATCH),
         ("cpu.aes", True, "cpu.aes", False, MISMATCH),
         ("cpu.aes", "yes", "cpu.aes", True, UNKNOWN),
@@ -90,12 +105,12 @@ def test_comparisons(claim: str, declared: Json, fact: str, value: Json, state: 
 
 
 def test_a_row_says_where_the_observation_comes_from() -> None:
-    (check,) = check_claims(target({"net.link": 1e9}), observed(net__speed=1_000_000_000))
+    (check,) = check_claims(target({"net.link": 1e9}), [observed(net__speed=1_000_000_000)])
     assert (check.target, check.fact, check.declared, check.observed, check.source) == ("aks", "net.link", 1e9, 1_000_000_000, "cat net__speed")
 
 
 def test_a_fact_of_the_claim_s_own_name_is_preferred() -> None:
-    (check,) = check_claims(target({"storage.filesystem": "xfs"}), observed(disk__filesystem="ext4", storage__filesystem="xfs"))
+    (check,) = check_claims(target({"storage.filesystem": "xfs"}), [observed(disk__filesystem="ext4", storage__filesystem="xfs")])
     assert check.state is MATCH
 
 
@@ -103,12 +118,36 @@ def test_claims_of_several_groups_count_on_the_sites_where_the_groups_are() -> N
     groups = tuple(NodeGroup(name=name, roles=(role,)) for name, role in (("clients", "client"), ("servers", "server"), ("cp", "control-plane")))
     claims: Mapping[str, Json] = {"clients/cpu.count": 4, "servers/cpu.count": 8, "cloud.provider": "azure"}
     apart = target(claims, groups, {Role.CLIENT: "here", Role.SERVER: "there"})
-    here, there = (check_claims(apart, observed(site=site, cpu__count=4, cloud__provider="azure")) for site in ("here", "there"))
+    here, there = (check_claims(apart, [observed(site=site, cpu__count=4, cloud__provider="azure")]) for site in ("here", "there"))
     assert [(check.fact, check.state) for check in here] == [("clients/cpu.count", MATCH), ("cloud.provider", MATCH)]
     assert [(check.fact, check.state) for check in there] == [("servers/cpu.count", MISMATCH), ("cloud.provider", MATCH)]
     together = target(claims, groups, {Role.CLIENT: "here", Role.SERVER: "here"})
-    states = [check.state for check in check_claims(together, observed(cpu__count=4, cloud__provider="azure"))]
+    states = [check.state for check in check_claims(together, [observed(cpu__count=4, cloud__provider="azure")])]
     assert states == [UNKNOWN, UNKNOWN, MATCH]
+
+
+@pytest.mark.parametrize(
+    ("declared", "unseen", "state"),
+    [
+        ("report", "report (needs root)", UNKNOWN),
+        ("report", "kernel log (not readable or cut), report in the vTPM (needs tpm2-tools)", UNKNOWN),
+        ("report", "none", MISMATCH),
+        ("report", None, MISMATCH),
+        ("device", "report (needs root)", MISMATCH),
+    ],
+)
+def test_evidence_that_could_not_be_looked_for_is_unknown(declared: str, unseen: Json, state: ClaimState) -> None:
+    seen = observed(cvm__technology="sev-snp", cvm__evidence="kernel", cvm__unseen=unseen)
+    (check,) = check_claims(target({"cvm.evidence": declared}), [seen])
+    assert (check.state, check.observed) == (state, "kernel")
+
+
+def test_what_is_said_of_a_volume_of_its_own_is_not_held_against_the_disk_of_the_work_directories() -> None:
+    of_its_own = dataclasses.replace(target({"storage.encryption": "gocryptfs"}), storage={"path": "/mnt/data"})
+    (check,) = check_claims(of_its_own, [observed(disk__encryption="none")])
+    assert (check.state, check.observed) == (UNKNOWN, None)
+    (check,) = check_claims(of_its_own, [observed(disk__encryption="none"), observed("allocated", storage__encryption="none")])
+    assert (check.state, check.observed) == (MISMATCH, "none")
 
 
 def test_drift_names_what_changed_and_how_grave_it_is() -> None:

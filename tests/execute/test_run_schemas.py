@@ -25,7 +25,7 @@ from benchspec.cli.clean import command as clean
 from benchspec.engine.errors import BenchspecError, DriftError, GateFailed, Interrupted, RunFailed
 from benchspec.engine.execute import history, outcome, standing, trial
 from benchspec.engine.execute.run import Options
-from benchspec.engine.execute.step_places import Phase
+from benchspec.engine.execute.step_order import Phase
 from benchspec.engine.journal import FORMAT_VERSION, parse_line
 from benchspec.engine.plan import Plan
 from benchspec.engine.results import ClaimCheck, FactSet, Finding, Trial
@@ -370,8 +370,9 @@ def of_dataclass(root: Mapping[str, Any], found: Mapping[str, Any], cls: Any, wh
     """The codec leaves out what has its default, so a field is required when it has none, and then alone may it be null."""
     hints = typing.get_type_hints(cls)
     needed = {f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING}
-    if found["properties"].keys() != hints.keys() or set(found["required"]) != needed:
-        yield f"{where}: {sorted(found['properties'].keys() ^ hints.keys())} {sorted(set(found['required']) ^ needed)}"
+    required = set(found.get("required", ()))
+    if found["properties"].keys() != hints.keys() or required != needed:
+        yield f"{where}: {sorted(found['properties'].keys() ^ hints.keys())} {sorted(required ^ needed)}"
         return
     for name, kind in hints.items():
         may_be_null = name in needed and type(None) in typing.get_args(kind)

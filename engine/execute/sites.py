@@ -1,0 +1,97 @@
+"""The sites of a run: connected together before anything is created, and given up one by one when their connection is lost for good."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from ..errors import BenchspecError, TransportLost
+from ..ports import Runner, Session
+from ..results import Fact
+from ..spec import Site
+from .interrupts import Interrupts
+
+S = TypeVar("S")
+T = TypeVar("T")
+MOST_AT_ONCE = 16
+"""So many sites are connected or observed at the same time."""
+
+
+class SiteLost(TransportLost):
+    """The connection to one site of the run is lost (exit 4)."""
+
+    def __init__(self, site: str, error: TransportLost) -> None:
+        super().__init__(error.message, where=error.where, remedy=error.remedy)
+        self.site = site
+
+
+@contextlib.contextmanager
+def on_site(site: str) -> Iterator[None]:
+    """Say of which site a connection was lost. Raises SiteLost."""
+    try:
+        yield
+    except SiteLost:
+        raise
+    except TransportLost as error:
+        raise SiteLost(site, error) from error
+
+
+class Sites:
+    """Sessions by site. ``lost``: the sites that were given up, with the reason."""
+
+    def __init__(self, sites: Iterable[Site], runner: Callable[[str], Runner], run_id: str, interrupts: Interrupts) -> None:
+        self.sessions: dict[str, Session] = {}
+        self.lost: dict[str, TransportLost] = {}
+        self._sites = {site.name: site for site in sites}
+        self._runner = runner
+        self._run_id = run_id
+        self._interrupts = interrupts
+
+    def connect(self) -> None:
+        """Connect the sites that are not connected, at the same time. Raises the first error (TransportLost, Locked); the others stay connected."""
+        missing = [site for name, site in self._sites.items() if name not in self.sessions and name not in self.lost]
+        with self._interrupts.waiting():
+            errors = [error for error in at_once(self._connect, missing) if error is not None]
+        if errors:
+            raise errors[0]
+
+    def _connect(self, site: Site) -> BenchspecError | None:
+        try:
+            self.sessions[site.name] = self._runner(site.runner).connect(site, self._run_id)
+        except BenchspecError as error:
+            return error
+        return None
+
+    def facts(self, sites: Sequence[str]) -> dict[str, Mapping[str, Sequence[Fact]]]:
+        """The facts of every node of these sites. Raises SiteLost."""
+
+        def ask(site: str) -> Mapping[str, Sequence[Fact]]:
+            with on_site(site):
+                return self.sessions[site].facts()
+
+        return dict(zip(sites, at_once(ask, sites), strict=True))
+
+    def lose(self, site: str, error: TransportLost) -> None:
+        """Give a site up: nothing more is asked of it in this run."""
+        self.lost[site] = error
+        session = self.sessions.pop(site, None)
+        if session is not None:
+            with contextlib.suppress(BenchspecError):
+                session.close()
+
+    def disconnect(self) -> None:
+        """Close all connections (idempotent)."""
+        for session in self.sessions.values():
+            with contextlib.suppress(TransportLost):
+                session.close()
+        self.sessions.clear()
+
+
+def at_once(do: Callable[[S], T], items: Sequence[S]) -> list[T]:
+    """``do`` of every item, several at the same time where there are several; results in order. Raises the first error, after all have ended."""
+    if len(items) < 2:
+        return [do(item) for item in items]
+    with ThreadPoolExecutor(min(len(items), MOST_AT_ONCE), thread_name_prefix="site") as pool:
+        return list(pool.map(do, items))

@@ -1,0 +1,103 @@
+"""The programs that experiments need, on the nodes of the roles that need them: looked for, installed if allowed, and missed with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..errors import MissingTool, RunFailed
+from ..journal import Journal
+from ..ports import Session, Tool, Workload
+from ..results import Finding, FindingLevel
+from ..spec import Experiment, Role
+from .events import Event, Observer
+from .records import SKIPPED, TOOLS
+from .sites import on_site
+from .telling import tell
+
+Missing = Mapping[tuple[str, Role], set[Tool]]
+"""What is not there, by site and role."""
+
+
+class ToolSearch:
+    """Looks for tools on the sites of a run and journals what it finds."""
+
+    def __init__(self, sessions: Mapping[str, Session], journal: Journal, observer: Observer) -> None:
+        self._sessions = sessions
+        self._journal = journal
+        self._observer = observer
+
+    def find(self, experiments: Sequence[Experiment], workload_of: Mapping[str, Workload], *, install: bool) -> dict[str, str]:
+        """Look for every tool the experiments need; return the experiments that cannot be measured, with the reason.
+
+        Raises:
+            MissingTool: nothing at all can be measured.
+            TransportLost: a site is not reached any more.
+        """
+        missing = self._missing(experiments, workload_of)
+        if missing and install:
+            self._install(missing)
+            missing = self._missing(experiments, workload_of)
+        skipped = {}
+        for experiment in experiments:
+            wanted = workload_of[experiment.tool].tools(experiment.parameters)
+            tools = {tool for place in experiment.roles for tool in missing.get((place.site, place.role), ()) if tool in wanted}
+            if tools:
+                skipped[experiment.id] = _missing_reason(tools)
+        self._skip(skipped)
+        if len(skipped) == len(experiments):
+            raise MissingTool("; ".join(sorted(set(skipped.values()))), remedy="install what is missing, or give --install-tools")
+        return skipped
+
+    def _skip(self, skipped: Mapping[str, str]) -> None:
+        for identity, reason in skipped.items():
+            self._journal.append(SKIPPED, {"experiment_id": identity, "reason": reason})
+        for reason in sorted(set(skipped.values())):
+            self._observer.notify(Event(kind=SKIPPED, message=f"not measured: {reason}", data={"reason": reason}))
+
+    def _missing(self, experiments: Sequence[Experiment], workload_of: Mapping[str, Workload]) -> dict[tuple[str, Role], set[Tool]]:
+        needed: dict[tuple[str, Role], dict[Tool, None]] = {}
+        for experiment in experiments:
+            tools = workload_of[experiment.tool].tools(experiment.parameters)
+            for place in experiment.roles:
+                needed.setdefault((place.site, place.role), {}).update(dict.fromkeys(needed_by(place.role, tools)))
+        missing: dict[tuple[str, Role], set[Tool]] = {}
+        for (site, role), wanted in needed.items():
+            if not wanted:
+                continue
+            with on_site(site):
+                statuses = self._sessions[site].find_tools(role, tuple(wanted))
+            found = [{"executable": s.tool.executable, "path": s.path, "version": s.version} for s in statuses]
+            self._journal.append(TOOLS, {"site": site, "role": role.value, "tools": found})
+            absent = {status.tool for status in statuses if status.path is None}
+            if absent:
+                missing[site, role] = absent
+        return missing
+
+    def _install(self, missing: Missing) -> None:
+        done: set[tuple[str, ...]] = set()
+        for (site, role), tools in missing.items():
+            packages = tuple(sorted({tool.package for tool in tools}))
+            if packages in done and not self._missing_there(site, role, tools):
+                continue
+            self._observer.notify(Event(kind="install", message=f"installing {', '.join(packages)} on {site} with its package manager"))
+            try:
+                with on_site(site):
+                    self._sessions[site].install(role, packages)
+            except RunFailed as error:  # measure what the tools at hand allow
+                message = f"could not install {', '.join(packages)} on {site}: {error.message}"
+                tell(Finding(code="F601", level=FindingLevel.WARNING, message=message), self._journal, self._observer)
+            done.add(packages)
+
+    def _missing_there(self, site: str, role: Role, tools: set[Tool]) -> bool:
+        return any(status.path is None for status in self._sessions[site].find_tools(role, tuple(tools)))
+
+
+def needed_by(role: Role, tools: Sequence[Tool]) -> tuple[Tool, ...]:
+    """Those of ``tools`` that ``role`` needs."""
+    return tuple(tool for tool in tools if not tool.roles or role in tool.roles)
+
+
+def _missing_reason(tools: set[Tool]) -> str:
+    names = ", ".join(sorted(tool.executable for tool in tools))
+    packages = " ".join(sorted({tool.package for tool in tools}))
+    return f"{names} not found (apt-get install {packages}, or run with --install-tools)"
