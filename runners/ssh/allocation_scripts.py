@@ -16,14 +16,14 @@ id=$4 file=$site/allocations/$4
 shift 4
 if [ -f "$file" ]; then cat "$file"; exit 0; fi
 rm -rf "$work/$id" # of a controller that died in the middle of this
-private "$work/$id"
+mkdir -m 700 -- "$work/$id" || exit 73
 sockets() { cat /proc/net/tcp /proc/net/tcp6 /proc/net/udp /proc/net/udp6 2>/dev/null; }
 used=$(sockets | awk '{ n = split($2, part, ":"); if (n == 2) printf " %s ", part[2] }')
 lines=
 for wish; do
     role=${wish%%:*} port=${wish##*:} cpus=${wish#*:}
     cpus=${cpus%:*}
-    private "$work/$id/$role"
+    mkdir -m 700 -- "$work/$id/$role" || exit 73
     while hex=$(printf %04X "$port"); do
         case $used in *" $hex "*) port=$((20000 + (port - 19999) % 10000)) ;; *) break ;; esac
     done

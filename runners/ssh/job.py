@@ -14,7 +14,7 @@ from ...engine.ports import Completed
 from .clock import duration_s
 from .failures import ConnectionBroke, HostDiskFull
 from .host import Host
-from .job_scripts import ATTACH_SCRIPT, COLLECT_SCRIPT, DISCARD_SCRIPT, END_SCRIPT, WAIT_SCRIPT
+from .job_scripts import ATTACH_SCRIPT, COLLECT_SCRIPT, DISCARD_SCRIPT, END_SCRIPT, STATE_SCRIPT, WAIT_SCRIPT
 from .record import Ending, Record
 
 COLLECT_TIMEOUT_S = 600.0
@@ -60,11 +60,15 @@ class SshJob:
             raise self._lost(word)
 
     def await_end(self, timeout_s: float) -> str | None:
-        """Wait for at most ``timeout_s``: the word of WAIT_SCRIPT, None when it runs on. A wait whose connection broke is issued again."""
+        """Wait for at most ``timeout_s``: how it is then, None when it runs on. A wait whose connection broke is issued again."""
         deadline = time.monotonic() + timeout_s
         while True:
             try:
-                return self._await_once(deadline)
+                word = self._await_once(deadline)
+                if word == "unsure":
+                    word, _ = self.host.word(STATE_SCRIPT, (self._jobs, self.job_id))
+                if word != "running":
+                    return word
             except ConnectionBroke:
                 if time.monotonic() > deadline:
                     raise
@@ -76,7 +80,7 @@ class SshJob:
             while True:
                 piece = stream.read(max(0.0, deadline - time.monotonic()))
                 if piece is None:
-                    return said.decode("ascii", "replace").partition("\n")[0] or "lost"
+                    return said.decode("ascii", "replace").partition("\n")[0] or "unsure"
                 said += piece
                 if not piece and time.monotonic() >= deadline:
                     return None

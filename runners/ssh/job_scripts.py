@@ -9,23 +9,25 @@ from __future__ import annotations
 from .family import FAMILY_SCRIPT
 
 # Blocks until the wrapper is gone, without polling. `<>` never blocks; it is the writer that lets the second opening return at once, and is then
-# closed: what remains to write is the wrapper, and the end of file comes when it ends, or at once if it has ended already.
-# Should it live all the same (it was still on its way), the wait begins anew. Says: gone, ended and the line of rc, full (rc took no bytes), or lost.
-WAIT_SCRIPT = (
+# closed: what remains to write is the wrapper, and the end of file comes when it ends, or at once if it has ended already. As short as can be, since
+# the host reads it while the program runs. Says: ended, gone, or unsure.
+WAIT_SCRIPT = r"""
+cd "$1/$2" 2>/dev/null || { echo gone; exit; }
+if [ -p end ]; then
+exec 5<>end
+exec 6<end 5>&-
+read -r _ <&6
+fi
+[ -s rc ] && echo ended || echo unsure
+"""
+
+# How it is with a job whose wait ended without rc. Says: gone, ended, running (it was still on its way), full (rc took no bytes), or lost.
+STATE_SCRIPT = (
     FAMILY_SCRIPT
     + r"""
 cd "$1/$2" 2>/dev/null || { echo gone; exit 0; }
-while :; do
-    if [ -p end ]; then
-        exec 5<>end
-        exec 6<end 5>&-
-        read -r _ <&6
-        exec 6<&-
-    fi
-    [ ! -s rc ] && read_leader . && lives "$leader" "$began" "$boot_of" || break
-    nap 0.05
-done
-if [ -s rc ]; then echo ended; cat rc; elif [ -e rc ] || [ ! -e pid ]; then echo full; else echo lost; fi
+if [ ! -s rc ] && read_leader . && lives "$leader" "$began" "$boot_of"; then nap 0.05; echo running; exit 0; fi
+if [ -s rc ]; then echo ended; elif [ -e rc ] || [ ! -e pid ]; then echo full; else echo lost; fi
 """
 )
 

@@ -37,14 +37,14 @@ private() {
 }
 state=/var/tmp/benchspec-$user
 site=$state/$1/$2
-for p in "$state" "$state/$1" "$site" "$site/jobs" "$site/allocations"; do private "$p"; done
+private "$state" # nobody else gets below it
 work=$site/work
 if [ -n "$3" ]; then
     [ -d "$3" ] || mkdir -p -- "$3" || exit 73
     private "$3/benchspec-$1"
     work=$3/benchspec-$1/$2
 fi
-private "$work"
+mkdir -p -m 700 -- "$state/$1" "$site" "$site/jobs" "$site/allocations" "$work" || exit 73
 """
 
 # The same arguments. Prints the uid, the HOME, and the address by which sshd was reached (sshd(8), SSH_CONNECTION)

@@ -38,7 +38,7 @@ class SshSession:
         seats = self._distinct()
 
         def look(seat: Seat) -> tuple[str, Sequence[Fact]]:
-            seat.host.hold(self._run_id)  # measures the clock anew: it drifts
+            seat.host.hold(self._run_id, fresh=True)
             return seat.host.name if len(seats) > 1 else "", observe.host_facts(seat.host, seat.places.work)
 
         return dict(together(look, seats))
