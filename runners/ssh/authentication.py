@@ -31,8 +31,8 @@ class KeyRing:
         self._lock = threading.Lock()
         self._keys: dict[Path, paramiko.PKey] = {}
 
-    def authenticate(self, transport: paramiko.Transport, route: Route) -> None:
-        """Log in on a transport whose host key was verified.
+    def authenticate(self, transport: paramiko.Transport, route: Route) -> str:
+        """Log in on a transport whose host key was verified; return which key the host accepted, in words.
 
         Raises:
             KeyUnusable: a named key cannot be read.
@@ -57,7 +57,7 @@ class KeyRing:
                 raise NoAnswer("it stopped answering while logging in", host=route.name, remedy="look at its sshd's log") from error
             if left:
                 raise _refused(route, tried, f"it wants {', '.join(left)} besides, which benchspec does not offer")
-            return
+            return what
         if unusable:
             raise unusable[0]
         raise _refused(route, tried, "")

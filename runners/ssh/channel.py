@@ -28,6 +28,35 @@ class Silence(Exception):
     """Nothing came before the deadline."""
 
 
+class Refused(Exception):
+    """The host answered that it opens no such channel, or no further one; ``code`` says why (RFC 4254, 5.1), 0 where that is not known."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+def open_channel(transport: paramiko.Transport, kind: str, timeout_s: float, destination: tuple[str, int] | None = None) -> paramiko.Channel:
+    """Open a channel of ``kind``, to ``destination`` where that is a connection the host makes.
+
+    Raises:
+        Refused: the host said no.
+        Broken: the transport ended.
+        Silence: the host said nothing within ``timeout_s``.
+    """
+    source = ("127.0.0.1", 0) if destination else None
+    try:
+        return transport.open_channel(kind, destination, source, window_size=WINDOW, timeout=timeout_s)
+    except paramiko.ChannelException as error:
+        raise Refused(error.code) from error
+    except (paramiko.SSHException, EOFError, OSError) as error:
+        if not transport.is_active():
+            raise Broken from error
+        if "Timeout" in str(error):
+            raise Silence from error
+        raise Refused(0) from error  # of several refusals at once paramiko knows the reason of one
+
+
 class _Wake(threading.Event):
     """Set by both streams of a channel. They also clear it, each when it alone is empty, which would lose the other's news; only we clear it."""
 
@@ -132,11 +161,12 @@ def open_exchange(transport: paramiko.Transport, command: str, *, timeout_s: flo
     """Start ``command`` on a new channel, without waiting for sshd to say that it did: a refusal closes the channel.
 
     Raises:
-        paramiko.ChannelException: sshd opens no further session.
-        Broken: the transport ended, or did not answer within ``timeout_s``.
+        Refused: sshd opens no further session.
+        Broken: the transport ended.
+        Silence: sshd did not answer within ``timeout_s``.
     """
+    channel = open_channel(transport, "session", timeout_s)
     try:
-        channel = transport.open_session(window_size=WINDOW, timeout=timeout_s)
         exchange = Exchange(transport, channel, alive, beat_s)
         # Channel.exec_command waits for the reply, without a deadline and a round trip longer
         request = paramiko.Message()
@@ -146,8 +176,6 @@ def open_exchange(transport: paramiko.Transport, command: str, *, timeout_s: flo
         request.add_boolean(True)
         request.add_string(command)
         transport._send_user_message(request)  # type: ignore[attr-defined]  # the stubs know public names only
-    except paramiko.ChannelException:
-        raise
     except (paramiko.SSHException, EOFError, OSError) as error:
         raise Broken from error
     return exchange

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import paramiko
 
 from .become import Elevation
-from .channel import Broken, Exchange, Silence, open_exchange
+from .channel import Broken, Exchange, Refused, Silence, open_channel, open_exchange
 from .failures import BecomeRefused, ConnectionBroke, HostFailure, HostSilent, NotReached, ScriptKilled, ScriptTimeout, SessionsRefused, WrongShell
 from .framing import COMMAND, Sifter, frame, legible
 from .host_keys import Verified
@@ -57,12 +57,15 @@ class Line:
         self._transport: paramiko.Transport | None = None
         self.verified: Verified | None = None
         self._heard_at = 0.0
+        self._closed = False
         self.runs = threading.BoundedSemaphore(RUNS)
         self.streams = threading.BoundedSemaphore(STREAMS)
 
     def transport(self) -> paramiko.Transport:
         """A transport that is alive as far as is known; one that broke is made again, for RECONNECT_S at most. Raises HostFailure."""
         with self._lock:
+            if self._closed:
+                raise _broke(self._name)
             if self._transport is None or not self._transport.is_active():
                 first = self.verified is None  # then what is wrong is said at once
                 self._transport, self.verified = self._dial() if first else self._redial()
@@ -75,7 +78,7 @@ class Line:
             try:
                 return self._dial()
             except HostFailure as error:
-                if error.permanent or time.monotonic() + pause > give_up:
+                if self._closed or error.permanent or time.monotonic() + pause > give_up:
                     raise
             time.sleep(pause * random.uniform(0.5, 1.0))
             pause = min(2 * pause, _LONGEST_PAUSE_S)
@@ -87,17 +90,19 @@ class Line:
             if transport is None or not transport.is_active() or time.monotonic() - self._heard_at < self._beat_s:
                 return
             try:  # a channel of a kind that no sshd knows: it is refused at once, takes no place and starts nothing
-                transport.open_channel("keepalive@benchspec.dev", timeout=self._beat_s)
-            except paramiko.ChannelException:
-                self._heard_at = time.monotonic()
-            except (paramiko.SSHException, EOFError, OSError) as error:
-                if transport.is_active():
-                    transport.close()
-                    raise HostSilent(
-                        f"accepted a connection and then did not answer for {2 * self._beat_s:g} s",
-                        host=self._name,
-                        remedy="look whether the host hangs (its console, its load); `benchspec resume` goes on when it answers again",
-                    ) from error
+                open_channel(transport, "keepalive@benchspec.dev", self._beat_s).close()
+            except Refused:
+                pass
+            except Broken:
+                return
+            except Silence as error:
+                transport.close()
+                raise HostSilent(
+                    f"accepted a connection and then did not answer for {2 * self._beat_s:g} s",
+                    host=self._name,
+                    remedy="look whether the host hangs (its console, its load); `benchspec resume` goes on when it answers again",
+                ) from error
+            self._heard_at = time.monotonic()
 
     def open(self, command: str, timeout_s: float) -> Exchange:
         """Start a command. Raises HostFailure, and Broken when the transport ended before anything of ours ran."""
@@ -105,18 +110,20 @@ class Line:
             transport = self.transport()
             try:
                 return open_exchange(transport, command, timeout_s=timeout_s, alive=self.alive, beat_s=self._beat_s)
-            except paramiko.ChannelException:  # the places of channels just closed become free when their programs have ended
+            except Refused:  # the places of channels just closed become free when their programs have ended
                 time.sleep(_REFUSED_PAUSE_S)
+            except Silence:
+                self.alive()
         raise SessionsRefused(
             "its sshd opens no further session on the connection", host=self._name, remedy="raise MaxSessions in its sshd_config (10 unless given)"
         )
 
     def close(self) -> None:
         """End the transport (idempotent)."""
-        with self._lock:
-            if self._transport is not None:
-                self._transport.close()
-                self._transport = None
+        self._closed = True
+        transport = self._transport
+        if transport is not None:
+            transport.close()
 
 
 class Stream:
@@ -227,9 +234,9 @@ class Connection:
                 exchange = self._start(line, deadline, timeout_s, privileged)
                 try:
                     return self._converse(exchange, script, arguments, data, deadline, timeout_s, privileged)
-                except Broken as error:
+                except (Broken, HostSilent) as error:
                     if not repeatable or attempt == REPEATS - 1:
-                        raise _broke(self.name) from error
+                        raise (error if isinstance(error, HostSilent) else _broke(self.name)) from error
                 finally:
                     exchange.close()
         raise _broke(self.name)
@@ -258,11 +265,11 @@ class Connection:
         except TimeoutError as error:
             self._lines[0].alive()  # or it is this host that does not answer
             raise _not_reached(self.name, host, port, f"no answer within {timeout_s:g} s") from error
-        except paramiko.ChannelException as error:
-            if error.code != PROHIBITED:
-                raise _not_reached(self.name, host, port, error.text) from error
+        except Refused as error:
+            if error.code not in (0, PROHIBITED):
+                raise _not_reached(self.name, host, port, "the connection was refused, or there is no way there") from error
             self._reach_by_program(host, port, timeout_s)
-        except (paramiko.SSHException, EOFError, OSError) as error:
+        except Broken as error:
             raise _broke(self.name) from error
 
     def _reach_by_program(self, host: str, port: int, timeout_s: float) -> None:

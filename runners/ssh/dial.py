@@ -9,15 +9,18 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import paramiko
 
 from .authentication import KeyRing
+from .channel import Broken, Refused, Silence, open_channel
 from .config import Route
 from .failures import ConfigRefused, HostFailure, NoAnswer, NotSsh, PortRefused, UnknownHost, Unreachable
-from .host_keys import Trust, Verified
+from .host_keys import NotPinned, Trust, Verified, not_pinned
 from .known_hosts import HostKey
+from .reach import PROHIBITED
 
 CIPHERS = ("aes128-gcm@openssh.com", "aes256-gcm@openssh.com", "aes128-ctr", "aes192-ctr", "aes256-ctr")
 """Authenticated ones first: one pass over the data. The CBC ones of paramiko's list are left out."""
@@ -52,7 +55,7 @@ def dial(
     """
     for attempt in range(DROPPED):
         try:
-            return _dial(route, through, trust, keys, keepalive_s)
+            return _by_any_key(route, through, trust, keys, keepalive_s)
         except _Dropped as error:
             if attempt + 1 == DROPPED:
                 raise Unreachable(
@@ -64,8 +67,24 @@ def dial(
     raise AssertionError  # the last attempt returned or raised
 
 
-def _dial(
+def _by_any_key(
     route: Route, through: Callable[[Route], paramiko.Transport], trust: Trust, keys: KeyRing, keepalive_s: float
+) -> tuple[paramiko.Transport, Verified]:
+    """Connect; where a key is pinned and the host shows another, ask for its keys of other kinds."""
+    shown: list[HostKey] = []
+    while True:
+        try:
+            return _dial(route, through, trust, keys, keepalive_s, shown)
+        except NotPinned as error:
+            shown.append(error.key)
+        except NotSsh as error:
+            if not shown:
+                raise
+            raise not_pinned(route, shown) from error
+
+
+def _dial(
+    route: Route, through: Callable[[Route], paramiko.Transport], trust: Trust, keys: KeyRing, keepalive_s: float, shown: Sequence[HostKey]
 ) -> tuple[paramiko.Transport, Verified]:
     sock = _open(route, through, keepalive_s)
     try:
@@ -73,11 +92,11 @@ def _dial(
     except paramiko.SSHException as error:
         raise Unreachable(f"{_at(route)} cannot be reached: {error}", host=route.name, remedy="look at the network") from error
     try:
-        _negotiate(transport, route, trust)
-        shown = transport.get_remote_server_key()
-        verified = trust.verify(route, HostKey(algorithm=shown.get_name(), blob=shown.asbytes()))
+        _negotiate(transport, route, trust.algorithms(route, shown))
+        key = transport.get_remote_server_key()
+        verified = trust.verify(route, HostKey(algorithm=key.get_name(), blob=key.asbytes()))
         transport.auth_timeout = route.connect_timeout_s
-        keys.authenticate(transport, route)
+        verified = replace(verified, entered_with=keys.authenticate(transport, route))
     except BaseException:
         transport.close()
         raise
@@ -85,12 +104,12 @@ def _dial(
     return transport, verified
 
 
-def _negotiate(transport: paramiko.Transport, route: Route, trust: Trust) -> None:
+def _negotiate(transport: paramiko.Transport, route: Route, key_types: tuple[str, ...]) -> None:
     security = transport.get_security_options()
     security.ciphers = _known(CIPHERS, security.ciphers)
     security.kex = _known(EXCHANGES, security.kex)
     security.digests = _known(MACS, security.digests)
-    security.key_types = _known(trust.algorithms(route), security.key_types)
+    security.key_types = tuple(name for name in key_types if name in security.key_types)
     transport.banner_timeout = transport.handshake_timeout = route.connect_timeout_s
     ready = threading.Event()
     transport.start_client(event=ready)
@@ -160,18 +179,20 @@ def _forwarded(route: Route, front: paramiko.Transport) -> paramiko.Channel:
     """A connection made by the host in front, as ProxyJump does."""
     jump = route.jump.name if route.jump else ""
     try:
-        return front.open_channel("direct-tcpip", (route.hostname, route.port), ("127.0.0.1", 0), timeout=route.connect_timeout_s)
-    except paramiko.ChannelException as error:
-        if error.code == 1:
+        return open_channel(front, "direct-tcpip", route.connect_timeout_s, (route.hostname, route.port))
+    except Refused as error:
+        if error.code == PROHIBITED:
             raise ConfigRefused(
                 f"the jump host {jump} forwards no connections", host=route.name, remedy="allow it there (AllowTcpForwarding), or use another"
             ) from error
         raise PortRefused(
-            f"{_at(route)} cannot be reached from the jump host {jump}: {error.text}",
+            f"{_at(route)} cannot be reached from the jump host {jump}: the connection was refused, or there is no way there",
             host=route.name,
             remedy="start sshd there, or correct `host`, `port` or `jump`",
         ) from error
-    except (paramiko.SSHException, EOFError, OSError) as error:
+    except Broken as error:
+        raise Unreachable(f"the connection to its jump host {jump} broke", host=route.name, remedy="look at the jump host") from error
+    except Silence as error:
         raise NoAnswer(
             f"{_at(route)} did not answer the jump host {jump} within {route.connect_timeout_s:g} s", host=route.name, remedy="look at both hosts"
         ) from error

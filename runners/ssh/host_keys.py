@@ -28,15 +28,24 @@ PINNED = "the spec's host_key"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verified:
-    """A host's key, and who vouches for it: a line of known_hosts, the spec, or nobody but --accept-new-host-keys."""
+    """A host's key, and who vouches for it: a line of known_hosts, the spec, or nobody but --accept-new-host-keys. ``entered_with``: our own key."""
 
     key: HostKey
     source: str
+    entered_with: str = ""
 
     @property
     def accepted(self) -> bool:
         """Whether it was taken on faith when first seen."""
         return self.source == ACCEPTED
+
+
+class NotPinned(Exception):
+    """The host showed another key than the pinned one. It may have that one, too, and of another kind."""
+
+    def __init__(self, key: HostKey) -> None:
+        super().__init__(key.fingerprint)
+        self.key = key
 
 
 class Trust:
@@ -59,10 +68,11 @@ class Trust:
             else:
                 self._accepted |= {entry.names: entry.key for entry in _read_kept(kept)}
 
-    def algorithms(self, route: Route) -> tuple[str, ...]:
-        """The key types to ask the host for, those that are known of it first: it shows only one of its keys."""
+    def algorithms(self, route: Route, shown: Sequence[HostKey]) -> tuple[str, ...]:
+        """The key types to ask the host for, those that are known of it first: it shows only one of its keys. Those it has ``shown`` are left out."""
         known = [key.algorithm for key, _ in self._known(route)]
-        ordered = sorted(ALGORITHMS, key=lambda algorithm: algorithm not in known)
+        seen = {key.algorithm for key in shown}
+        ordered = sorted(ALGORITHMS.keys() - seen, key=lambda algorithm: (algorithm not in known, list(ALGORITHMS).index(algorithm)))
         return tuple(name for algorithm in ordered for name in ALGORITHMS[algorithm])
 
     def verify(self, route: Route, key: HostKey) -> Verified:
@@ -71,20 +81,21 @@ class Trust:
         Raises:
             HostKeyChanged: another key is known, or this one is revoked.
             HostKeyUnknown: none is known, and new ones are not accepted.
+            NotPinned: the spec names another one.
             StorageError: an accepted key cannot be kept.
         """
         if any(e.revoked and e.key.blob == key.blob and e.is_about(route.key_name) for e in self._entries(route)):
             raise HostKeyChanged(f"it shows a key that is revoked: {_show(key)}", host=route.name, remedy="find out why; it is not to be trusted")
         if route.host_key is not None:
             if key.fingerprint != route.host_key.rstrip("="):
-                raise _changed(route, key, [(route.host_key, PINNED)])
+                raise NotPinned(key)
             return Verified(key=key, source=PINNED)
         known = self._known(route)
         for one, source in known:
             if one.blob == key.blob:
                 return Verified(key=key, source=source)
         if known:
-            raise _changed(route, key, [(_show(one), source) for one, source in known])
+            raise changed(route, [key], [(_show(one), source) for one, source in known])
         return self._accept(route, key)
 
     def _accept(self, route: Route, key: HostKey) -> Verified:
@@ -99,7 +110,7 @@ class Trust:
         with self._lock:
             first = self._accepted.setdefault(route.key_name, key)
             if first.blob != key.blob:
-                raise _changed(route, key, [(_show(first), ACCEPTED)])
+                raise changed(route, [key], [(_show(first), ACCEPTED)])
             if self._kept is not None:
                 _append(self._kept, key.line(route.key_name))
         return Verified(key=key, source=ACCEPTED)
@@ -124,10 +135,16 @@ class Trust:
             return self._files[route.known_hosts]
 
 
-def _changed(route: Route, key: HostKey, known: Sequence[tuple[str, str]]) -> HostKeyChanged:
+def not_pinned(route: Route, shown: Sequence[HostKey]) -> HostKeyChanged:
+    """The error of a host none of whose keys, all of them ``shown``, is the pinned one."""
+    return changed(route, shown, [(str(route.host_key), PINNED)])
+
+
+def changed(route: Route, shown: Sequence[HostKey], known: Sequence[tuple[str, str]]) -> HostKeyChanged:
+    """The error of a host that showed these keys where others are ``known``, each with who vouches for it."""
     expected = " or ".join(f"{what} ({source})" for what, source in known)
     return HostKeyChanged(
-        f"it shows the key {_show(key)}, expected {expected}: it is another machine, somebody is in between, or it was set up anew",
+        f"it shows the key {' and '.join(map(_show, shown))}, expected {expected}: it was set up anew, is another machine, or somebody is in between",
         host=route.name,
         remedy=f"ask who runs the host; if the new key is right, correct it where the old one stands (ssh-keygen -R '{route.key_name}')",
     )
@@ -141,9 +158,7 @@ def _read_kept(path: Path) -> Sequence[Entry]:
     try:
         return known_hosts.read([path])
     except OSError as error:
-        raise StorageError(
-            f"accepted host keys cannot be read: {error.strerror}", where=str(path), remedy="make it readable"
-        ) from error
+        raise StorageError(f"accepted host keys cannot be read: {error.strerror}", where=str(path), remedy="make it readable") from error
 
 
 def _append(path: Path, line: str) -> None:

@@ -81,6 +81,15 @@ class Pool:
         for one in idle:
             one.close()
 
+    def close(self) -> None:
+        """Close every connection, whoever holds it."""
+        with self._lock:
+            open_ones = [held.connection for held in self._held.values()]
+            self._held.clear()
+            open_ones += self._idle_fronts()
+        for one in open_ones:
+            one.close()
+
     def _idle_fronts(self) -> list[Connection]:
         """The connections to jump hosts that no held connection goes through any more, taken out of the pool; outermost last."""
         needed = {jump.endpoint for held in self._held.values() for jump in _jumps(held.way)}

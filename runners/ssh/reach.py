@@ -6,6 +6,8 @@ import threading
 
 import paramiko
 
+from .channel import open_channel
+
 PROHIBITED = 1
 """The reason code of a refusal that says nothing about the place (RFC 4254, 5.1): sshd forwards no connections."""
 
@@ -39,7 +41,7 @@ class Forwarding:
 
     def _open(self, transport: paramiko.Transport, host: str, port: int) -> None:
         try:  # waited for beyond the caller's deadline, so that a connection which comes late is closed like any other
-            transport.open_channel("direct-tcpip", (host, port), ("127.0.0.1", 0), timeout=_PATIENCE_S).close()
+            open_channel(transport, "direct-tcpip", _PATIENCE_S, (host, port)).close()
         except Exception as error:
             self._failure = error
         self._done.set()
@@ -49,8 +51,8 @@ class Forwarding:
 
         Raises:
             TimeoutError: it was not within ``timeout_s``.
-            paramiko.ChannelException: it cannot be, or sshd does not do such things (PROHIBITED).
-            Exception: the transport ended.
+            Refused: it cannot be, or sshd does not do such things (PROHIBITED).
+            Broken: the transport ended.
         """
         if not self._done.wait(timeout_s):
             raise TimeoutError
