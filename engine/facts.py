@@ -29,6 +29,7 @@ PATH_TIMEOUT_S = 20.0
 """How long a node may take to tell its path to a peer: a second for each size of packet that vanishes on the way."""
 
 _LONGEST = 2000
+_CONNECTION_SOURCE = "the SSH connection"
 _CLOCK_SOURCE = "the controller's clock held against `date` on the node over the connection"
 
 
@@ -41,6 +42,7 @@ class Scope(StrEnum):
     PATH = "path"
     VOLUME = "volume"
     CLOCK = "clock"
+    CONNECTION = "connection"
 
 
 Described = TypedDict(
@@ -89,6 +91,8 @@ def _command(name: str, scope: Scope) -> str:
             return DISK_FACTS[name.removeprefix("storage.")]
         case Scope.CLOCK:
             return _CLOCK_SOURCE
+        case Scope.CONNECTION:
+            return _CONNECTION_SOURCE
 
 
 def _fact_kind(name: str, described: Described) -> FactKind:
@@ -155,6 +159,12 @@ def clock_facts(offset_s: float | None, bound_s: float | None) -> tuple[Fact, ..
     """The facts of a node's clock, as a session measured them (None: it could not)."""
     values = {"clock.offset": offset_s, "clock.offset_bound": bound_s}
     return tuple(_fact(kind, values[kind.name]) for kind in fact_kinds().values() if kind.scope is Scope.CLOCK)
+
+
+def connection_facts(host_key: str, trust: str, greeting: str) -> tuple[Fact, ...]:
+    """The facts of the way into a host: its key, who vouches for it, and what it printed unasked ("": nothing)."""
+    values = {"ssh.host_key": host_key, "ssh.trust": trust, "ssh.greeting": greeting or None}
+    return tuple(_fact(kind, values[kind.name]) for kind in fact_kinds().values() if kind.scope is Scope.CONNECTION)
 
 
 def far_end(role: Role, roles: Collection[Role]) -> Role | None:

@@ -223,5 +223,45 @@ CODES: Mapping[str, FindingCode] = {
         "no rights to install packages",
         "Installing tools needs root. Without it missing tools have to be installed by hand.",
     ),
+    "F620": _code(
+        "how a host is entered",
+        "Which of your keys the host accepted, its host key, who vouches for that key, and the roles it plays. A key that nobody vouches for is a "
+        "warning: it was taken on faith because of --accept-new-host-keys.",
+    ),
+    "F621": _code(
+        "a host cannot be used",
+        "It cannot be reached, does not let you in, shows a wrong host key, or stopped answering. The finding says what was found and what to do. "
+        "Other hosts are looked at all the same.",
+    ),
+    "F622": _code(
+        "rights on a host",
+        "The user that programs run as there, and whether packages can be installed. It is an error where `become` does not work.",
+    ),
+    "F623": _code(
+        "a host is held by another run",
+        "A host is used by one run at a time. The finding names the run, its owner and since when. Nothing more is looked at on that host, since "
+        "that would disturb what is measured. Without flock on the host nothing keeps two runs apart, which is a warning.",
+    ),
+    "F624": _code(
+        "limits of a host's sshd",
+        "How many sessions it opens at once on one connection (MaxSessions), and whether it forwards connections (AllowTcpForwarding), which is how "
+        "servers are probed from a host.",
+    ),
+    "F625": _code(
+        "the path between hosts",
+        "The interface that traffic between two roles takes, and the longest packet that gets through undivided, measured with ping. It is a warning "
+        "where that is less than the interface's MTU, and where two names are one machine.",
+    ),
+    "F626": _code(
+        "a host key was taken on faith",
+        "Nobody vouched for the host's key, and --accept-new-host-keys was given. Whoever answered at that address was believed to be the host. The key is "
+        "kept with the run, and another one is refused from then on. Hold the fingerprint against `ssh-keygen -lf` on the host itself, and pin it in the "
+        "spec as `host_key`.",
+    ),
+    "F627": _code(
+        "a host prints before it does what it is asked",
+        "An rc file, a banner or a login program writes to the output of commands that are run over SSH. It is told apart from their output and skipped, so "
+        "nothing measured is affected; it costs time, though, and breaks other programs. Let the rc file print only where there is a terminal.",
+    ),
 }
 """Code to what it means, in order of code."""

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 from .model import Configuration, FactLine, FactRow, FactTable
 
-PRIVATE = ("*.id", "*.uuid", "*.serial", "host.name", "*hostname*", "*.address", "*.addresses", "*machine_id")
+PRIVATE = ("*.id", "*.uuid", "*.serial", "host.name", "*hostname*", "*.address", "*.addresses", "*machine_id", "ssh.*")
 """What names a machine: on no page and in no export."""
 VOLATILE = ("host.uptime", "boot.*", "load.*", "memory.available", "disk.free", "disk.requests", "cpu.steal", "cpu.throttled", "clock.*", "time.*")
 """What differs from one moment to the next: not a property of a target."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ..claim_nodes import Placed
 from ..claims import check_claims, drift
 from ..clocks import clock_finding
+from ..entries import entry_findings
 from ..errors import DriftError
 from ..journal import Journal
 from ..results import ClaimCheck, ClaimState, FactSet, Finding, FindingLevel
@@ -49,11 +50,11 @@ class Observatory:
         return tuple(sets)
 
     def keep(self, facts: FactSet) -> None:
-        """Journal facts, and tell of a clock that is off."""
+        """Journal facts, and tell of a clock that is off and of a host that was entered on faith."""
         self._journal.append(FACTS, facts)
         finding = clock_finding(facts)
-        if finding is not None:
-            self.tell(finding)
+        for one in (*([finding] if finding else []), *entry_findings(facts)):
+            self.tell(one)
 
     def _sites_of(self, target: Target) -> list[str]:
         return sorted({site.name for site in target.sites.values()} & self._sites.sessions.keys())

@@ -8,10 +8,14 @@ import shlex
 from collections.abc import Sequence
 
 from ...engine import facts
+from ...engine.entries import NOBODY
 from ...engine.errors import RunFailed
 from ...engine.ports import Tool, ToolStatus
 from ...engine.results import Fact
+from .connection import Connection
+from .framing import legible
 from .host import Host
+from .host_keys import PINNED
 from .launch import MORE_PATH
 
 _ADMIN = f"PATH=$PATH:{MORE_PATH} LC_ALL=C; export PATH LC_ALL\n"
@@ -82,7 +86,16 @@ def host_facts(host: Host, directory: str) -> tuple[Fact, ...]:
     """The facts of a host, of the disk under ``directory``, and of its clock; what takes too long is unknown."""
     output = host.ask_within(f"{_ADMIN}DIR={shlex.quote(directory)}\n{facts.script()}", facts.TIMEOUT_S)
     clock = host.clock.offset
-    return (*facts.parse(output), *facts.clock_facts(clock.value_s if clock else None, clock.bound_s if clock else None))
+    return (*facts.parse(output), *facts.clock_facts(clock.value_s if clock else None, clock.bound_s if clock else None), *_entry(host.connection))
+
+
+def _entry(connection: Connection) -> tuple[Fact, ...]:
+    """The facts of the way into the host. Which line of known_hosts it was is left out: its path says where the user keeps files."""
+    verified = connection.verified
+    if verified is None:
+        return ()
+    trust = NOBODY if verified.accepted else verified.source if verified.source == PINNED else "known_hosts"
+    return facts.connection_facts(verified.key.fingerprint, trust, legible(connection.noise))
 
 
 def path(host: Host, peer: str) -> tuple[Fact, ...]:
