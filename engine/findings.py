@@ -254,14 +254,15 @@ CODES: Mapping[str, FindingCode] = {
     ),
     "F626": _code(
         "a host key was taken on faith",
-        "Nobody vouched for the host's key, and --accept-new-host-keys was given. Whoever answered at that address was believed to be the host. The key is "
-        "kept with the run, and another one is refused from then on. Hold the fingerprint against `ssh-keygen -lf` on the host itself, and pin it in the "
-        "spec as `host_key`.",
+        "Nobody vouched for the host's key, and --accept-new-host-keys was given. Whoever answered at that address was believed to be the host. The "
+        "key is kept with the run, and another one is refused from then on. Hold the fingerprint against `ssh-keygen -lf` on the host itself, and pin "
+        "it in the spec as `host_key`.",
     ),
     "F627": _code(
         "a host prints before it does what it is asked",
-        "An rc file, a banner or a login program writes to the output of commands that are run over SSH. It is told apart from their output and skipped, so "
-        "nothing measured is affected; it costs time, though, and breaks other programs. Let the rc file print only where there is a terminal.",
+        "An rc file, a banner or a login program writes to the output of commands that are run over SSH. It is told apart from their output and "
+        "skipped, so nothing measured is affected; it costs time, though, and breaks other programs. Let the rc file print only where there is a "
+        "terminal.",
     ),
 }
 """Code to what it means, in order of code."""
