@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from ..engine.results import ClaimCheck, ClaimState, Fact, FactSet, RunData
+from ..engine.analysis.placed import Seats, roles_at, seats_of
+from ..engine.results import ClaimCheck, ClaimState, Fact, RunData
 from ..engine.spec import Limit, Price, Target
 from .model import ClaimRow, Configuration, FactRow, Item
 from .numbers import scale_column
@@ -14,15 +17,28 @@ from .values import STATES, cut, unit_of, write_value
 
 def describe_targets(run: RunData, anchors: Mapping[str, str]) -> tuple[Configuration, ...]:
     """One configuration per target, in the order of the spec."""
-    return tuple(_describe(run, target, anchors[target.name]) for target in run.spec.targets)
+    seats = seats_of(run.experiments, run.trials)
+    return tuple(_describe(run, target, anchors[target.name], seats) for target in run.spec.targets)
 
 
 def list_claims(run: RunData) -> tuple[ClaimRow, ...]:
-    """Every declared fact beside the observed one, contradictions first."""
+    """Every declared fact beside the observed one, contradictions first; where nodes show different things each has a row, which names them."""
     rank = {ClaimState.MISMATCH: 0, ClaimState.UNKNOWN: 1, ClaimState.MATCH: 2}
     ordered = sorted(run.claims, key=lambda c: (c.target, rank[c.state], c.fact))
     titles = {target.name: target.title for target in run.spec.targets}
-    return tuple(_claim_row(claim, titles.get(claim.target, claim.target)) for claim in ordered)
+    shown = Counter((claim.target, claim.fact) for claim in {_what(claim): claim for claim in ordered}.values())
+    rows = (
+        _claim_row(
+            claim, titles.get(claim.target, claim.target), name_nodes=claim.state is ClaimState.MISMATCH or shown[claim.target, claim.fact] > 1
+        )
+        for claim in ordered
+    )
+    return tuple(dict.fromkeys(rows))
+
+
+def _what(claim: ClaimCheck) -> tuple[str, ...]:
+    """What a row says, but for where and how it was seen."""
+    return claim.target, claim.fact, repr(claim.declared), repr(claim.observed), claim.state
 
 
 def write_limit(limit: Limit) -> str:
@@ -38,10 +54,12 @@ def write_price(price: Price | None) -> str:
     return "" if price is None else f"{price.per_hour:g} {price.currency} per hour; {price.source}, as of {price.as_of}"
 
 
-def _describe(run: RunData, target: Target, anchor: str) -> Configuration:
-    declared = {c.fact: c for c in run.claims if c.target == target.name and c.state is not ClaimState.MATCH}
-    sets = [s for s in run.facts if s.target == target.name]
-    rows = _fact_rows(sets, declared)
+def _describe(run: RunData, target: Target, anchor: str, seats: Seats) -> Configuration:
+    doubtful = [c for c in run.claims if c.target == target.name and c.state is not ClaimState.MATCH]
+    declared = {c.fact: c for c in sorted(doubtful, key=lambda c: c.state is ClaimState.MISMATCH)}
+    observations = list(_observations(run, target.name, seats))
+    measured = {site for whose, site, _ in seats if whose == target.name} or {seen.site for seen in observations}
+    rows = _fact_rows(observations, measured, declared)
     unseen = [c for name, c in sorted(declared.items()) if name not in {row.name.partition(" (")[0] for row in rows}]
     rows += [FactRow(name=c.fact, observed=write_value(c.observed, unit_of(c.fact)), declared=_declared(c), source=c.source or "") for c in unseen]
     return Configuration(
@@ -65,32 +83,60 @@ def _pinned(run: RunData, target: str) -> str:
     return ". ".join(texts)
 
 
-def _fact_rows(sets: list[FactSet], declared: Mapping[str, ClaimCheck]) -> list[FactRow]:
-    """One row per fact, or per fact and site when a target's sites differ; later observations that differ are named in the row."""
-    sites = sorted({s.site for s in sets})
-    seen: dict[str, dict[str, list[tuple[str, Fact]]]] = {}
-    for fact_set in sets:
-        for fact in filter(lambda f: is_steady(f.name) or f.name in declared, fact_set.facts):
-            seen.setdefault(fact.name, {}).setdefault(fact_set.site, []).append((fact_set.when, fact))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """One observation: of which place (``where`` for people; ``site`` alone for a site as a whole or with one node), at which moment."""
+
+    site: str
+    node: str
+    where: str
+    when: str
+    fact: Fact
+
+
+def _observations(run: RunData, target: str, seats: Seats) -> Iterator[_Seen]:
+    paths = {experiment.short_id: experiment.path for experiment in run.experiments if experiment.target == target}
+    several = len(set(paths.values())) > 1
+    for facts in run.facts:
+        if facts.target != target:
+            continue
+        path = next((paths[part] for part in facts.allocation_id.split("-") if part in paths), None)
+        roles = roles_at(seats, *facts.place) if facts.node else ()
+        place = ", ".join(sorted(roles)) or facts.node or facts.site
+        for fact in facts.facts:
+            where = f"{place}, {path}" if path is not None and several else place
+            yield _Seen(site=facts.site, node=facts.node, where=where, when=facts.when, fact=fact)
+
+
+def _fact_rows(observations: Sequence[_Seen], measured: Collection[str], declared: Mapping[str, ClaimCheck]) -> list[FactRow]:
+    """One row per fact, or one for each place that shows something else; later observations that differ are named in the row.
+
+    ``measured``: the sites that matter.
+    """
+    by_name: dict[str, dict[tuple[str, str, str], list[_Seen]]] = {}
+    for seen in observations:
+        if is_steady(seen.fact.name) or seen.fact.name in declared:
+            by_name.setdefault(seen.fact.name, {}).setdefault((seen.site, seen.node, seen.where), []).append(seen)
     rows: list[FactRow] = []
-    for name in sorted(seen):
-        texts = {site: _over_time(seen[name][site]) for site in sites if site in seen[name]}
-        shared = len(set(texts.values())) == 1 and len(texts) == len(sites)
-        for site in sorted(texts)[: 1 if shared else None]:
-            label = name if shared else f"{name} ({site})"
-            claim = declared.get(name)
-            rows.append(FactRow(name=label, observed=texts[site], declared=_declared(claim), source=seen[name][site][0][1].source))
+    for name in sorted(by_name):
+        places: dict[str, list[_Seen]] = {}
+        for of_place in by_name[name].values():
+            places.setdefault(_over_time(of_place), []).append(of_place[0])
+        everywhere = len(places) == 1 and {site for site, _, _ in by_name[name]} >= set(measured)
+        for text, where in sorted(places.items(), key=lambda item: item[1][0].where):
+            label = name if everywhere else f"{name} ({'; '.join(dict.fromkeys(seen.where for seen in where))})"
+            rows.append(FactRow(name=label, observed=text, declared=_declared(declared.get(name)), source=where[0].fact.source))
     return rows
 
 
-def _over_time(observations: list[tuple[str, Fact]]) -> str:
-    first = observations[0][1]
+def _over_time(observations: Sequence[_Seen]) -> str:
+    first = observations[0].fact
     text = write_value(first.value, first.unit or unit_of(first.name))
     last = text
-    for when, fact in observations[1:]:
-        value = write_value(fact.value, fact.unit or unit_of(fact.name))
+    for seen in observations[1:]:
+        value = write_value(seen.fact.value, seen.fact.unit or unit_of(seen.fact.name))
         if value != last:
-            text, last = f"{text}, then {value} ({when})", value
+            text, last = f"{text}, then {value} ({seen.when})", value
     return text
 
 
@@ -98,11 +144,12 @@ def _declared(claim: ClaimCheck | None) -> str:
     return "" if claim is None else write_value(claim.declared, unit_of(claim.fact))
 
 
-def _claim_row(claim: ClaimCheck, target: str) -> ClaimRow:
+def _claim_row(claim: ClaimCheck, target: str, *, name_nodes: bool) -> ClaimRow:
     unit = unit_of(claim.fact)
+    where = f" ({', '.join(claim.nodes)})" if claim.nodes and name_nodes else ""
     return ClaimRow(
         target=target,
-        fact=claim.fact,
+        fact=f"{claim.fact}{where}",
         declared=write_value(claim.declared, unit),
         observed=write_value(claim.observed, unit),
         state=STATES[claim.state],

@@ -18,6 +18,7 @@ from .evidence import Evidence, mismatch
 from .findings import findings_of
 from .model import Analysis, Cell, Contrast, Interval, Verdict
 from .physics import check_physics
+from .placed import seats_of
 from .saturation import find_saturations
 from .series import Observed, collect
 from .verdicts import Side, bound_word, decide, settling_sessions, void_verdict
@@ -35,7 +36,7 @@ def analyse(run: RunData, metrics: Mapping[str, Sequence[Metric]]) -> Analysis:
     """
     method, compare = run.spec.method, run.spec.compare
     first_stage = method.sessions if method.precision is not None else None
-    observed, evidence = collect(run, metrics), Evidence(run.facts, run.experiments)
+    observed, evidence = collect(run, metrics), Evidence(run.facts, run.experiments, seats_of(run.experiments, run.trials))
     numbers = number_crunch(observed, method.confidence, first_stage)
     table = build_cells(run, observed, numbers, metrics, evidence)
     contrasts = _Comparer(run, compare, observed, numbers, table, evidence, first_stage).contrasts()
