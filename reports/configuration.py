@@ -144,9 +144,10 @@ def _declared(claim: ClaimCheck | None) -> str:
     return "" if claim is None else write_value(claim.declared, unit_of(claim.fact))
 
 
-def _claim_row(claim: ClaimCheck, target: str, *, name_nodes: bool) -> ClaimRow:
+def _claim_row(claim: ClaimCheck, target: str, *, alone: bool) -> ClaimRow:
+    """A row of the table; it names the nodes of a contradiction, and of any row that is not ``alone`` about its claim."""
     unit = unit_of(claim.fact)
-    where = f" ({', '.join(claim.nodes)})" if claim.nodes and name_nodes else ""
+    where = f" ({', '.join(claim.nodes)})" if claim.nodes and (claim.state is ClaimState.MISMATCH or not alone) else ""
     return ClaimRow(
         target=target,
         fact=f"{claim.fact}{where}",
