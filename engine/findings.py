@@ -255,8 +255,8 @@ CODES: Mapping[str, FindingCode] = {
     "F626": _code(
         "a host key was taken on faith",
         "Nobody vouched for the host's key, and --accept-new-host-keys was given. Whoever answered at that address was believed to be the host. The "
-        "key is kept with the run, and another one is refused from then on. Hold the fingerprint against `ssh-keygen -lf` on the host itself, and pin "
-        "it in the spec as `host_key`.",
+        "key is kept with the run, and another one is refused from then on. Hold the fingerprint against `ssh-keygen -lf` on the host itself, and "
+        "pin it in the spec as `host_key`.",
     ),
     "F627": _code(
         "a host prints before it does what it is asked",
