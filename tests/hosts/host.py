@@ -71,12 +71,12 @@ class Host:
     def traces(self) -> frozenset[str]:
         """Everything that a program could leave behind on the host, to be compared with what was there before.
 
-        Processes, files wherever somebody may write, file locks, network links and mounts.
+        Processes, files wherever somebody may write, file locks (not those of other hosts' open files, which show everywhere), links and mounts.
         """
         found = [f"process {args}" for args in self.processes()]
         for what, script in (
             ("file", _FILES),
-            ("lock", "cat /proc/locks"),
+            ("lock", "grep -v ' -1 ' /proc/locks || :"),
             ("link", "ip -br -o link | cut -d' ' -f1"),
             ("mount", "cut -d' ' -f2 /proc/mounts"),
         ):
