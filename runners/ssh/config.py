@@ -2,7 +2,7 @@
 
 ssh_config is read with paramiko's parser, after what it would get wrong or what must not happen was taken out: ``Include`` is followed (in the
 user's own configuration alone), a ``Match`` with any criterion that is not about names never matches (``exec`` would run a program),
-``ProxyCommand`` is taken from the user's own configuration alone. See docs/adr/0010-whose-ssh-config.md.
+``ProxyCommand`` is taken from the user's own configuration alone. See docs/adr/0011-nothing-of-a-specs-ssh-config-is-executed.md.
 """
 
 from __future__ import annotations
