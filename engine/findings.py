@@ -194,8 +194,9 @@ CODES: Mapping[str, FindingCode] = {
     ),
     "F604": _code(
         "a site was lost",
-        "The connection to a site broke and could not be restored. What needs the site is not measured any more; the rest of the run goes on and "
-        "what was measured is kept. The run exits with 4 and names the host; `benchspec resume` measures what is missing.",
+        "The connection to a site broke and could not be restored, or one of its hosts cannot be used any more. What needs the site is not "
+        "measured; the rest of the run goes on, and what was measured is kept. The run exits with 4 and names the host; `benchspec resume` measures "
+        "what is missing.",
     ),
     "F605": _code(
         "results were not copied to the data sink",

@@ -74,6 +74,6 @@ def _describe_placement(result: GateResult) -> str:
     if result.observed is None:
         return f"{result.name}: not seen after the trial"
     if result.observed == result.bound:
-        return f"{result.name}: {'as asked' if result.passed else 'the roles changed places'}"
+        return f"{result.name}: {'as asked' if result.passed else 'a role moved to another node'}"
     machines = "one machine" if result.observed == 1 else f"{result.observed:g} machines"
     return f"{result.name}: the roles were on {machines}, expected {result.bound:g}"

@@ -17,6 +17,7 @@ from ..results import FactSet, Finding, FindingLevel, Trial, TrialKind, TrialSta
 from ..rundir import RunDirectory
 from ..secrets import resolve_all
 from ..spec import Experiment, Spec
+from .doors import Doors
 from .events import Event, Observer
 from .history import History
 from .interrupts import Interrupts
@@ -100,18 +101,18 @@ class Run:
             try:
                 problems = self._measure_all()
             except StorageError:
-                self._sites.disconnect()
+                self._disconnect()
                 if not self._directory.exists():  # then nobody can resume or clean it any more
                     sweep(self._used, self._catalogue.runner, self._directory.run_id)
                 raise
             except BaseException as error:
                 self._stop(error)
                 self._stage.abandon()
-                self._sites.disconnect()
+                self._disconnect()
                 with contextlib.suppress(StorageError):  # the first error is the one to tell
                     self._prove_clean()
                 raise
-            self._sites.disconnect()
+            self._disconnect()
             self._prove_clean()
             lost = self._lost_error()
             if lost is not None:
@@ -130,6 +131,7 @@ class Run:
         self._journal, self._interrupts = journal, interrupts
         self._history = History(journal.records, run_id)
         self._sites = Sites(self._used.values(), runner, run_id, interrupts)
+        self._remains = Doors(runner, run_id)
         self._stage = Stage(self._directory, self._spec, runner, self._door, journal, interrupts, self._observer, self._look_again, self._adopted)
         self._observatory = Observatory(self._spec, self._sites, journal, self._observer)
         self._survey = Survey(self._plan.experiments, self._observatory)
@@ -284,7 +286,8 @@ class Run:
                 self._lose(site, error)
 
     def _lose(self, site: str, error: TransportLost) -> None:
-        message = f"the connection to {site} is lost: {error.where + ': ' if error.where else ''}{error.message}; what needs it is not measured"
+        why = f"{error.where}: {error.message}" if error.where else error.message
+        message = f"site {site} cannot be used any more: {why}; what needs it is not measured"
         tell(Finding(code="F604", level=FindingLevel.ERROR, message=message), self._journal, self._observer)
         self._sites.lose(site, error)
 
@@ -296,7 +299,7 @@ class Run:
             return None
         reasons = "; ".join(f"{site}: {error.message}" for site, error in self._sites.lost.items())
         where = ", ".join(dict.fromkeys(error.where or f"site {site}" for site, error in self._sites.lost.items()))
-        message = f"the connection was lost and could not be restored ({reasons}); the rest was measured"
+        message = f"could not be used any more while the run went on ({reasons}); what does not need it was measured"
         return TransportLost(message, where=where, remedy="see to it that it can be reached, then `benchspec resume`")
 
     def _visit(self, round_: Round) -> tuple[str, int]:
@@ -325,9 +328,16 @@ class Run:
         self._observer.notify(Event(kind=RUN_STARTED, message=message, data={"total": total, "done": done, "estimate_s": self._plan.estimate_s}))
 
     def _door(self, place: StepPlace) -> Session:
+        """The session for steps on ``place``; that one of its hosts was lost does not keep a site's others from being destroyed."""
+        if place.site.name in self._sites.lost:
+            return self._remains(place)
         if place.site.name not in self._sites.sessions:
             raise TransportLost("is not connected", where=f"site {place.site.name}")
         return self._sites.sessions[place.site.name]
+
+    def _disconnect(self) -> None:
+        self._remains.close()
+        self._sites.disconnect()
 
     def _prove_clean(self) -> None:
         """List what is left of us on every site; what there is is removed if it can be, and told."""

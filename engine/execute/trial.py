@@ -29,7 +29,6 @@ from .slots import Slot
 _KINDS: Mapping[type[BenchspecError], str] = {
     JobTimeout: "timeout",
     TransportLost: "transport",
-    SiteLost: "transport",
     MissingTool: "missing-tool",
     ParseError: "parse",
 }
@@ -272,7 +271,7 @@ def _outcome(
 
 
 def _kind(error: BenchspecError) -> str:
-    return _KINDS.get(type(error), "run")
+    return next((kind for type_, kind in _KINDS.items() if isinstance(error, type_)), "run")
 
 
 def _worst_exit(completed: Sequence[Completed]) -> int | None:
