@@ -27,12 +27,7 @@ def list_claims(run: RunData) -> tuple[ClaimRow, ...]:
     ordered = sorted(run.claims, key=lambda c: (c.target, rank[c.state], c.fact))
     titles = {target.name: target.title for target in run.spec.targets}
     shown = Counter((claim.target, claim.fact) for claim in {_what(claim): claim for claim in ordered}.values())
-    rows = (
-        _claim_row(
-            claim, titles.get(claim.target, claim.target), name_nodes=claim.state is ClaimState.MISMATCH or shown[claim.target, claim.fact] > 1
-        )
-        for claim in ordered
-    )
+    rows = (_claim_row(claim, titles.get(claim.target, claim.target), alone=shown[claim.target, claim.fact] == 1) for claim in ordered)
     return tuple(dict.fromkeys(rows))
 
 
