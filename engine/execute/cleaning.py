@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
 
-from ..errors import BenchspecError, TransportLost
 from ..journal import Journal
 from ..plan import Plan
-from ..ports import Session, StepRunner
 from ..rundir import RunDirectory
-from ..spec import Role, Site, Spec
+from ..spec import Spec
+from .doors import Doors
 from .events import Observer
 from .interrupts import Interrupts
 from .leftovers import Left, sweep, used_sites
 from .lifecycle import Stage
 from .standing import Standings
-from .step_places import Runners, StepPlace, parts_of, sites_of
+from .step_places import Runners
 
 CLEANED = "cleaned"
 
@@ -32,65 +27,6 @@ class Cleaned:
     removed: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     left: tuple[Left, ...] = ()
-
-
-class Doors:
-    """Sessions to the machines of several sites. Where a site as a whole cannot be had, each of its hosts is reached for itself."""
-
-    def __init__(self, sites: Mapping[str, Site], runners: Runners, run_id: str) -> None:
-        self._sites = sites
-        self._runners = runners
-        self._run_id = run_id
-        self._sessions: list[Session] = []
-        self._whole: dict[str, Session] = {}
-        self._single: dict[tuple[str, Role], Session | str] = {}
-
-    def __enter__(self) -> Self:
-        for site in self._sites.values():
-            self._open(site)
-        return self
-
-    def _open(self, site: Site) -> None:
-        try:
-            self._whole[site.name] = self._connect(site)
-        except BenchspecError as error:
-            parts = parts_of(site, self._runners)
-            for part in parts:
-                reached = _reason(error) if len(parts) == 1 else self._try(part)
-                self._single |= dict.fromkeys(self._roles(part), reached)
-
-    def _try(self, part: Site) -> Session | str:
-        try:
-            return self._connect(part)
-        except BenchspecError as error:
-            return _reason(error)
-
-    def _connect(self, site: Site) -> Session:
-        session = self._runners(site.runner).connect(site, self._run_id)
-        self._sessions.append(session)
-        return session
-
-    def _roles(self, part: Site) -> list[tuple[str, Role]]:
-        runner = self._runners(part.runner)
-        return [(part.name, role) for role in (runner.step_hosts(part) if isinstance(runner, StepRunner) else ())]
-
-    def __call__(self, place: StepPlace) -> Session:
-        """The session that reaches ``place``. Raises TransportLost with the reason why there is none."""
-        if place.site.name in self._whole:
-            return self._whole[place.site.name]
-        found = self._single.get(place.key, "is not connected")
-        if isinstance(found, str):
-            raise TransportLost(found, where=place.host)
-        return found
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        for session in self._sessions:
-            with contextlib.suppress(TransportLost):
-                session.close()
-
-
-def _reason(error: BenchspecError) -> str:
-    return f"{error.where}: {error.message}" if error.where else error.message
 
 
 def clean(directory: RunDirectory, spec: Spec, plan: Plan, runners: Runners, journal: Journal, observer: Observer) -> Cleaned:
@@ -115,7 +51,7 @@ def _destroy(directory: RunDirectory, spec: Spec, runners: Runners, journal: Jou
     targets = dict.fromkeys(standing.bringing.target for standing in Standings(journal.records).up)
     if not targets:
         return (), ()
-    with Interrupts() as interrupts, Doors(sites_of(spec, targets, runners), runners, directory.run_id) as doors:
+    with Interrupts() as interrupts, Doors(runners, directory.run_id) as doors:
         stage = Stage(directory, spec, runners, doors, journal, interrupts, observer)
         stage.recover()
     return tuple(target for target in targets if target not in stage.troubled), tuple(stage.problems)

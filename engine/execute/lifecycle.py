@@ -180,7 +180,7 @@ class Stage:
     def destroy_all(self) -> None:
         """Destroy whatever is up, the last first. Raises StorageError, and nothing else: what failed is a finding."""
         for standing in reversed(self._standings.up):
-            if self._bench.reaches(standing):  # else the connection failed: `resume` and `clean` find it in the journal
+            if standing not in self._earlier or self._bench.reaches(standing):  # else `resume` and `clean` find it in the journal
                 with contextlib.suppress(Interrupted):
                     self._bench.reconcile(standing)
                 self._take_down(standing)

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from ..codec import decode
 from ..journal import Record
 from ..results import RawFile
+from ..spec import Role
 
 BEGUN, READY, FAILED, DESTROYED = "lifecycle.started", "lifecycle.ready", "lifecycle.failed", "lifecycle.destroyed"
 ADOPTED = "lifecycle.adopted"
@@ -108,7 +109,7 @@ class Standing:
     removed: set[StepKey] = field(default_factory=set)
     open: dict[StepKey, tuple[StepIntent, float]] = field(default_factory=dict)
     ready: bool = False
-    lost: dict[tuple[str, str], str] = field(default_factory=dict)
+    lost: dict[tuple[str, Role], str] = field(default_factory=dict)
 
     @property
     def key(self) -> tuple[str, int]:

@@ -15,7 +15,7 @@ from ..errors import BenchspecError, Interrupted, JobTimeout, RunFailed, Storage
 from ..journal import Journal
 from ..ports import Allocation, Command, Completed, Job, Session
 from ..rundir import RunDirectory
-from ..spec import Json, RolePlace, Spec
+from ..spec import Json, Role, RolePlace, Spec
 from .captures import read_outputs
 from .events import Event, Observer
 from .interrupts import Interrupts
@@ -81,7 +81,7 @@ class StepBench:
         self._interrupts = interrupts
         self._observer = observer
         self._inputs = Inputs(standings)
-        self._allocations: dict[tuple[str, str], Allocation] = {}
+        self._allocations: dict[tuple[str, tuple[str, Role]], tuple[StepPlace, Session, Allocation]] = {}
 
     def perform(self, standing: Standing, own: OwnStep) -> None:
         """Carry out the step on each of its hosts, and try again there as often as it says. A signal ends it, unless it destroys.
@@ -295,21 +295,21 @@ class StepBench:
 
     def _allocation(self, standing: Standing, place: StepPlace) -> Allocation:
         """The work directory of this attempt on one machine; made with the first step there."""
-        identity = f"{standing.bringing.allocation_id}-{place.role.value}"
-        if (identity, place.site.name) not in self._allocations:
+        attempt, session = standing.bringing.allocation_id, self._door(place)
+        held = self._allocations.get((attempt, place.key))
+        if held is None or held[1] is not session:  # another session takes over what the one that was lost had
             roles = (RolePlace(role=place.role, site=place.site.name),)
-            self._allocations[identity, place.site.name] = self._door(place).allocate(roles, identity)
-        return self._allocations[identity, place.site.name]
+            held = (place, session, session.allocate(roles, f"{attempt}-{place.role.value}"))
+            self._allocations[attempt, place.key] = held
+        return held[2]
 
     def reaches(self, standing: Standing) -> bool:
-        """Whether all machines on which steps of its target run are connected."""
-        try:
-            for own in all_steps(self._spec.target(standing.bringing.target)):
-                for place in self._places(own):
-                    self._door(place)
-        except TransportLost:
-            return False
-        return True
+        """Whether any machine on which steps of its target run is connected."""
+        for place in (place for own in all_steps(self._spec.target(standing.bringing.target)) for place in self._places(own)):
+            with contextlib.suppress(TransportLost):
+                self._door(place)
+                return True
+        return False
 
     def release(self, standing: Standing) -> None:
         """End what the steps left running and remove their work directories.
@@ -318,11 +318,15 @@ class StepBench:
             RunFailed: something is still there; the first error, after all were tried.
         """
         errors: list[BenchspecError] = []
-        for identity, site in [key for key in self._allocations if key[0].startswith(f"{standing.bringing.allocation_id}-")]:
+        for key in [key for key in self._allocations if key[0] == standing.bringing.allocation_id]:
+            place = self._allocations[key][0]
             try:
-                self._allocations.pop((identity, site)).release()
+                if place.key in standing.lost:
+                    raise TransportLost(standing.lost[place.key])
+                self._allocation(standing, place).release()
             except BenchspecError as error:
                 errors.append(error)
+            del self._allocations[key]
         if errors:
             raise errors[0]
 
