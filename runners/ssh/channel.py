@@ -87,15 +87,23 @@ class Exchange:
         channel.in_buffer.set_event(self._wake)
         channel.in_stderr_buffer.set_event(self._wake)
         self._ended = False
+        self._sending: threading.Thread | None = None
 
     def send(self, data: bytes, *, last: bool) -> None:
-        """Hand over standard input; what does not fit into the window goes on in the background. ``last``: the end of the input follows."""
-        if len(data) <= self._channel.out_window_size:
+        """Hand over standard input; what does not fit into the window goes on in the background, in the order it was handed over.
+
+        ``last``: the end of the input follows. sshd opens its window only when the command runs.
+        """
+        before = self._sending
+        if (before is None or not before.is_alive()) and len(data) <= self._channel.out_window_size:
             self._send(data, last)
         else:
-            threading.Thread(target=self._send, args=(data, last), daemon=True, name="benchspec-ssh-stdin").start()
+            self._sending = threading.Thread(target=self._send, args=(data, last, before), daemon=True, name="benchspec-ssh-stdin")
+            self._sending.start()
 
-    def _send(self, data: bytes, last: bool) -> None:
+    def _send(self, data: bytes, last: bool, before: threading.Thread | None = None) -> None:
+        if before is not None:
+            before.join()
         try:
             if data:
                 self._channel.sendall(data)

@@ -80,6 +80,20 @@ def test_as_many_streams_as_wanted_beside_scripts(connect: Connect) -> None:
         stream.close()
 
 
+def test_what_is_written_to_a_stream_at_once_arrives_after_its_script(connect: Connect) -> None:
+    connection = connect()
+
+    def echo(number: int) -> bytes:
+        stream = connection.stream('read -r line; echo "$line"')
+        stream.write(b"%d\n" % number)  # sshd has opened no window yet, so that this waits as the script does
+        said = b"".join(stream)
+        stream.close()
+        return said
+
+    with ThreadPoolExecutor(3) as workers:
+        assert list(workers.map(echo, range(40))) == [b"%d\n" % number for number in range(40)]
+
+
 def test_an_sshd_that_allows_fewer_sessions(connect: Connect, bed: hosts.Bed) -> None:
     host = bed.host("host3")
     host.shell("echo MaxSessions 2 >>/etc/ssh/sshd_config")
