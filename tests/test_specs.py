@@ -254,7 +254,7 @@ def test_the_networks_of_the_test_bed_share_hosts_and_limit() -> None:
     assert hosts == [["host1", "host2"]] * 3
     assert [target.claims.get("net.mtu", target.claims.get("path.mtu")) for target in (bare, *tunnels)] == [1500, 1450, 1420]
     assert {target.limits for target in tunnels} == {bare.limits}
-    assert {(limit.sustained, limit.layer) for limit in bare.limits} == {(100e6, "l2")}
+    assert {(limit.sustained, limit.layer) for limit in bare.limits} == {(50e6, "l2")}
 
 
 def test_the_specs_take_no_id_from_each_other() -> None:

@@ -28,7 +28,7 @@ def _parser() -> argparse.ArgumentParser:
     make.add_argument("count", type=int, help="how many hosts")
     make.add_argument("--name", default=DEFAULT_NAME)
     make.add_argument("--hidden", type=int, default=0, metavar="N", help="how many of the last hosts only host1 reaches")
-    make.add_argument("--rate", default="100mbit", help="speed of every link in both directions, such as 1gbit, or unlimited (default: %(default)s)")
+    make.add_argument("--rate", default="50mbit", help="speed of every link in both directions, such as 1gbit, or unlimited (default: %(default)s)")
     make.add_argument("--mtu", type=int, default=1500)
     make.add_argument("--disk", default="4g", help="size of each host's file system, in memory")
     make.set_defaults(do=_up)

@@ -157,13 +157,13 @@ class Host:
 
 
 def shaping(rate: str) -> str:
-    """The arguments of `tc ... tbf`: a burst that covers 5 ms (a timer may be late), a queue of 50 ms."""
+    """The arguments of `tc ... tbf`: a burst that covers 5 ms (a timer may be late), a queue of 20 ms."""
     factors = {"gbit": 1e9, "mbit": 1e6, "kbit": 1e3}
     unit = next((unit for unit in factors if rate.endswith(unit)), None)
     if unit is None:
         raise BedError(f"rate {rate!r}: expected a number and kbit, mbit or gbit, such as 200mbit")
     bits = float(rate.removesuffix(unit)) * factors[unit]
-    return f"rate {rate} burst {max(int(bits / 8 * 0.005), 16_000)} latency 50ms"
+    return f"rate {rate} burst {max(int(bits / 8 * 0.005), 16_000)} latency 20ms"
 
 
 def _own(parent: str, args: str, own: tuple[str, ...]) -> bool:
