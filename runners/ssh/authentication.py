@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import copy
 import getpass
 import logging
 import sys
@@ -69,9 +70,13 @@ class KeyRing:
             offered: set[bytes] = set()
             for path in route.identity_files:
                 key = held.get(_public_half(path)) or self._load_or_note(path, route, unusable)
-                if key is not None and key.asbytes() not in offered:
-                    offered.add(key.asbytes())
-                    yield key, str(path)
+                if key is None or key.asbytes() in offered:
+                    continue
+                certified = _certified(key, path)
+                if certified is not None:
+                    yield certified, f"the certificate of {path}"
+                offered.add(key.asbytes())
+                yield key, str(path)
             if route.only_files:
                 return
             for blob, key in held.items():
@@ -98,6 +103,20 @@ class KeyRing:
             return self._keys[path]
 
 
+def _certified(key: paramiko.PKey, path: Path) -> paramiko.PKey | None:
+    """``key`` with the certificate that lies beside its file, if there is one for it."""
+    certificate = path.with_name(path.name + "-cert.pub")
+    if not certificate.exists():
+        return None
+    both = paramiko.AgentKey(key.agent, key.blob, key.comment) if isinstance(key, paramiko.AgentKey) else copy.copy(key)
+    try:
+        both.load_certificate(str(certificate))
+    except (OSError, ValueError, paramiko.SSHException) as error:
+        _LOG.info("%s cannot be used: %s", certificate, error)
+        return None
+    return both
+
+
 def _read(path: Path, route: Route) -> paramiko.PKey:
     try:
         return _parse(path, None)
@@ -114,9 +133,10 @@ def _read(path: Path, route: Route) -> paramiko.PKey:
 
 
 def _parse(path: Path, passphrase: str | None) -> paramiko.PKey:
-    """Each class in turn, as what kind of key a file holds stands inside of it."""
+    """Each class in turn: first the likely one, since a passphrase makes every attempt slow on purpose."""
     problem: Exception = ValueError("it holds no private key that paramiko knows")
-    for kind in (paramiko.Ed25519Key, paramiko.ECDSAKey, paramiko.RSAKey):
+    data = path.read_bytes()
+    for kind in sorted(_MARKS, key=lambda kind: not _holds(data, _MARKS[kind])):
         try:
             return kind.from_private_key_file(str(path), passphrase)
         except paramiko.PasswordRequiredException:
@@ -124,6 +144,18 @@ def _parse(path: Path, passphrase: str | None) -> paramiko.PKey:
         except (paramiko.SSHException, ValueError) as error:
             problem = error
     raise problem
+
+
+_MARKS: dict[type[paramiko.PKey], bytes] = {paramiko.Ed25519Key: b"ssh-ed25519", paramiko.ECDSAKey: b"ecdsa-sha2-", paramiko.RSAKey: b"ssh-rsa"}
+"""What OpenSSH's format says of a key in its public half, which is not locked."""
+
+
+def _holds(data: bytes, mark: bytes) -> bool:
+    body = b"".join(line for line in data.splitlines() if not line.startswith(b"-"))
+    try:
+        return mark in base64.b64decode(body)
+    except ValueError:
+        return False
 
 
 def _passphrase(path: Path, route: Route) -> str:

@@ -64,6 +64,10 @@ class Route:
         return self.hostname, self.port, self.user, self.identity_files, self.host_key, self.known_hosts, self.key_name, via
 
 
+class _Unreadable(Exception):
+    """An ssh_config file cannot be used, whichever host is asked for."""
+
+
 class SshConfig:
     """One ssh_config file and, for the user's own, the system's. ``own``: it belongs to the user, not to the spec."""
 
@@ -77,18 +81,18 @@ class SshConfig:
                 text += "\nHost *\n" + "\n".join(_lines(more, own, False))
             self._config = paramiko.SSHConfig.from_text(text)
         except (paramiko.ssh_exception.ConfigParseError, ValueError) as error:
-            raise ConfigRefused(f"{path} cannot be read: {error}", host="*", remedy="correct it") from error
+            raise _Unreadable(f"{path} cannot be read: {error}") from error
 
     def lookup(self, host: str) -> Mapping[str, str | list[str] | None]:
         """The options of ``host``, keys in lower case, in the order in which they were found."""
         try:
             return dict(self._config.lookup(host))
         except (paramiko.SSHException, KeyError, ValueError) as error:
-            raise ConfigRefused(f"{self.path} cannot be used: {error}", host=host, remedy="correct it") from error
+            raise _Unreadable(f"{self.path} cannot be used for {host}: {error}") from error
 
 
 def site_config(options: SiteOptions) -> SshConfig:
-    """The configuration that ``options`` name; the user's own unless they do. Raises ConfigRefused."""
+    """The configuration that ``options`` name; the user's own unless they do."""
     own = USER_CONFIG.expanduser()
     if options.ssh_config is None:
         return _cached(own, True, False)
@@ -115,7 +119,10 @@ def route(options: SiteOptions, name: str) -> Route:
             host=name,
             remedy="leave the host out, or use one with a POSIX sh",
         )
-    return _route(_Site(options, site_config(options)), host, 0)
+    try:
+        return _route(_Site(options, site_config(options)), host, 0)
+    except _Unreadable as error:
+        raise ConfigRefused(str(error), host=name, remedy="correct the file, or name another as `ssh_config`") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,9 +265,9 @@ def _lines(path: Path, own: bool, must_exist: bool, depth: int = 0) -> Iterator[
 
 def _included(path: Path, value: str, own: bool, depth: int) -> Iterator[str]:
     if not own:
-        raise ConfigRefused(f"{path} includes {value}; only ~/.ssh/config may include files", host="*", remedy="put the lines into it")
+        raise _Unreadable(f"{path} includes {value}, which only ~/.ssh/config may")
     if depth >= _LOOPS:
-        raise ConfigRefused(f"{path} includes files more than {_LOOPS} deep", host="*", remedy="correct it")
+        raise _Unreadable(f"{path} includes files more than {_LOOPS} deep")
     folder = SYSTEM_CONFIG.parent if path.is_relative_to(SYSTEM_CONFIG.parent) else USER_CONFIG.expanduser().parent
     for pattern in value.replace('"', "").split():
         for name in sorted(glob.glob(str(folder / Path(pattern).expanduser()))):
@@ -285,4 +292,4 @@ def _read(path: Path, must_exist: bool) -> str:
     except OSError as error:
         if isinstance(error, FileNotFoundError) and not must_exist:
             return ""
-        raise ConfigRefused(f"{path} cannot be read: {error.strerror}", host="*", remedy="correct `ssh_config` of the spec") from error
+        raise _Unreadable(f"{path} cannot be read: {error.strerror}") from error

@@ -129,10 +129,13 @@ class Line:
 class Stream:
     """A long-lived program: its standard output arrives piece by piece. Ends with :meth:`close`, which hangs up on it."""
 
-    def __init__(self, name: str, exchange: Exchange, marker: bytes, release: Callable[[], None]) -> None:
+    def __init__(
+        self, name: str, exchange: Exchange, marker: bytes, begun: Callable[[Sifter, Sifter, int | None], None], release: Callable[[], None]
+    ):
         self._name = name
         self._exchange = exchange
         self._out, self._err = Sifter(marker), Sifter(marker)
+        self._begun = begun
         self._release = release
         self._open = True
         self.stderr = b""
@@ -144,7 +147,7 @@ class Stream:
                 yield piece
 
     def read(self, timeout_s: float | None) -> bytes | None:
-        """The next piece; b"" when none came within ``timeout_s`` (None: wait), None at the end. Raises ConnectionBroke, HostSilent."""
+        """The next piece; b"" when none came within ``timeout_s`` (None: wait), None at the end. Raises HostFailure."""
         deadline = float("inf") if timeout_s is None else time.monotonic() + timeout_s
         while self._open:
             try:
@@ -154,6 +157,7 @@ class Stream:
             except Broken as error:
                 raise _broke(self._name) from error
             if received is None:
+                self._begun(self._out, self._err, self._exchange.exit().code)
                 return None
             self.stderr = (self.stderr + self._err.sift(received[1]))[-65536:]
             if out := self._out.sift(received[0]):
@@ -224,7 +228,7 @@ class Connection:
         connection broke under it; otherwise that is an error, since nobody knows how far it came.
 
         Raises:
-            ScriptTimeout: it did not end within ``timeout_s``.
+            ScriptTimeout: it did not end within ``timeout_s``. It is left to itself, with its standard streams closed.
             HostFailure: it cannot be started, or the connection broke.
         """
         deadline = time.monotonic() + timeout_s
@@ -251,7 +255,11 @@ class Connection:
         except BaseException:
             line.streams.release()
             raise
-        return Stream(self.name, exchange, framed.marker, line.streams.release)
+
+        def begun(out: Sifter, err: Sifter, code: int | None) -> None:
+            self._check_begun(out, err, code, privileged)
+
+        return Stream(self.name, exchange, framed.marker, begun, line.streams.release)
 
     def reach(self, host: str, port: int, timeout_s: float) -> None:
         """See from this host that ``host`` accepts TCP connections at ``port``.
@@ -341,12 +349,8 @@ class Connection:
                 stderr.append(err.sift(received[1]))
         except Silence as error:
             raise self._late(out, timeout_s) from error
-        out.end()
-        err.end()
         code = exchange.exit().code
-        if not out.found:
-            raise self._not_started(out, err, code, privileged)
-        self._remember_noise(out.noise + err.noise)
+        self._check_begun(out, err, code, privileged)
         if code is None:
             raise ScriptKilled("a signal ended the shell of a script", where=f"host {self.name}", remedy="look at the host's log for who killed it")
         return Answer(exit_code=code, stdout=b"".join(stdout), stderr=b"".join(stderr))
@@ -363,11 +367,17 @@ class Connection:
             remedy="look for an rc file (~/.bashrc, ~/.zshenv, ~/.ssh/rc) that waits for input when there is no terminal",
         )
 
-    def _not_started(self, out: Sifter, err: Sifter, code: int | None, privileged: bool) -> Exception:
+    def _check_begun(self, out: Sifter, err: Sifter, code: int | None, privileged: bool) -> None:
+        """See that a script which has ended ever began, and remember what was printed before. Raises WrongShell, or why there were no rights."""
+        out.end()
+        err.end()
+        if out.found:
+            self._remember_noise(out.noise + err.noise)
+            return
         if privileged and self._elevation is not None:
-            return self._elevation.refusal(err.noise + out.noise)
+            raise self._elevation.refusal(err.noise + out.noise)
         said = legible(out.noise + err.noise) or "nothing"
-        return WrongShell(
+        raise WrongShell(
             f"the login shell runs no POSIX sh (it ended with {'a signal' if code is None else f'exit code {code}'} and printed: {said})",
             host=self.name,
             remedy="give the user a login shell that takes commands (chsh -s /bin/sh), or log in as another user",

@@ -166,6 +166,8 @@ def test_a_login_shell_that_runs_nothing(connect: Connect, bed: hosts.Bed, shell
     try:
         with pytest.raises((failures.WrongShell, failures.NoKeyAccepted)) as caught:  # sshd lets nobody in whose shell is not there
             connect("host3").run("echo hi", timeout_s=LONG_S)
+        with pytest.raises((failures.WrongShell, failures.NoKeyAccepted)):
+            connect("host3").stream("echo hi").read(LONG_S)
     finally:
         host.shell("sed -i 's,^\\(bench:.*\\):[^:]*$,\\1:/bin/sh,' /etc/passwd")
     assert str(caught.value).startswith("host client: ")
@@ -205,11 +207,11 @@ def test_an_rc_file_that_prints_is_tolerated_and_told(connect: Connect, bed: hos
     host.shell("sed -i 's,^\\(bench:.*\\):[^:]*$,\\1:/bin/bash,' /etc/passwd")
     try:
         connection = connect("host3")
-        assert connection.run("printf out; printf err >&2", timeout_s=LONG_S).stdout == b"out"
         stream = connection.stream("echo one")
         assert b"".join(stream) == b"one\n"
         stream.close()
         assert b"Welcome to this host" in connection.noise
+        assert connection.run("printf out; printf err >&2", timeout_s=LONG_S).stdout == b"out"
     finally:
         host.shell("sed -i 's,^\\(bench:.*\\):[^:]*$,\\1:/bin/sh,' /etc/passwd; rm -f /home/bench/.profile /home/bench/.bashrc /home/bench/.ssh/rc")
 

@@ -195,6 +195,51 @@ def test_a_passphrase_is_asked_for_at_the_terminal_once(connect: Connect, bed: h
     assert asked == [f"Passphrase of {key}: "]
 
 
+def test_a_certificate_beside_its_key(connect: Connect, bed: hosts.Bed, tmp_path: Path, agent: Path) -> None:
+    """The host knows the authority that signed the key, and not the key."""
+    host = bed.host("host3")
+    for name in ("authority", "mine"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name], check=True)
+    subprocess.run(["ssh-keygen", "-q", "-s", tmp_path / "authority", "-I", "me", "-n", "bench", tmp_path / "mine.pub"], check=True)
+    (tmp_path / "mine-cert.pub").rename(tmp_path / "aside")
+    with pytest.raises(NoKeyAccepted):
+        connect("host3", identity_file=str(tmp_path / "mine"))
+    (tmp_path / "aside").rename(tmp_path / "mine-cert.pub")
+    host.shell(
+        f"echo '{(tmp_path / 'authority.pub').read_text().strip()}' >/etc/ssh/authority; echo TrustedUserCAKeys /etc/ssh/authority >>/etc/ssh/sshd_config"
+    )
+    host.stop_sshd()
+    host.start_sshd()
+    try:
+        assert hostname(connect("host3", identity_file=str(tmp_path / "mine"))) == "host3"
+        subprocess.run(["ssh-add", "-q", tmp_path / "mine"], check=True)
+        pool = Pool()
+        assert hostname(pool.connect(options_of(bed, "host3", identity_file=str(tmp_path / "mine")), "client")) == "host3"
+        pool.close()
+    finally:
+        host.shell("sed -i /^TrustedUserCAKeys/d /etc/ssh/sshd_config; rm /etc/ssh/authority")
+        host.stop_sshd()
+        host.start_sshd()
+
+
+@pytest.mark.parametrize(
+    ("setting", "says"),
+    [("PubkeyAuthentication no", "it takes .* only|no key of ours"), ("AuthenticationMethods publickey,keyboard-interactive", "it wants .* besides")],
+)
+def test_a_host_that_wants_something_else_than_a_key(connect: Connect, bed: hosts.Bed, setting: str, says: str) -> None:
+    host = bed.host("host3")
+    host.shell(f"printf '%s\\nKbdInteractiveAuthentication yes\\n' '{setting}' >>/etc/ssh/sshd_config")
+    host.stop_sshd()
+    host.start_sshd()
+    try:
+        with pytest.raises(NoKeyAccepted, match=says):
+            connect("host3")
+    finally:
+        host.shell("sed -i '/^PubkeyAuth/d; /^Authentication/d; /^Kbd/d' /etc/ssh/sshd_config")
+        host.stop_sshd()
+        host.start_sshd()
+
+
 @pytest.fixture
 def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An agent of the test's own, without keys."""
