@@ -205,9 +205,8 @@ def test_a_certificate_beside_its_key(connect: Connect, bed: hosts.Bed, tmp_path
     with pytest.raises(NoKeyAccepted):
         connect("host3", identity_file=str(tmp_path / "mine"))
     (tmp_path / "aside").rename(tmp_path / "mine-cert.pub")
-    host.shell(
-        f"echo '{(tmp_path / 'authority.pub').read_text().strip()}' >/etc/ssh/authority; echo TrustedUserCAKeys /etc/ssh/authority >>/etc/ssh/sshd_config"
-    )
+    public = (tmp_path / "authority.pub").read_text().strip()
+    host.shell(f"echo '{public}' >/etc/ssh/authority; echo TrustedUserCAKeys /etc/ssh/authority >>/etc/ssh/sshd_config")
     host.stop_sshd()
     host.start_sshd()
     try:
