@@ -22,6 +22,9 @@ MODULES: Mapping[str, str] = {
     "iperf3": "iperf3",
     "netperf": "netperf",
     "openssl-speed": "openssl_speed",
+    "sockperf": "sockperf",
+    "stress-ng": "stress_ng",
+    "sysbench": "sysbench",
     "vault-benchmark": "vault_benchmark",
 }
 """Tool name to module of this package."""

@@ -1,4 +1,4 @@
-"""Capture the golden outputs of fio, iperf3, openssl and plain programs from the real tools of this machine.
+"""Capture the golden outputs of tools from the real ones of this machine.
 
     python tests/data/capture.py [TOOL...]
 
@@ -23,7 +23,7 @@ from pathlib import Path
 from benchspec.engine.errors import ParseError
 from benchspec.engine.ports import Completed
 from benchspec.engine.spec import Json
-from benchspec.workloads import fio_jobs
+from benchspec.workloads import fio_jobs, sysbench
 from benchspec.workloads.registry import get_workload
 
 DATA = Path(__file__).parent
@@ -140,6 +140,75 @@ def openssl_cases() -> Iterator[Case]:
         yield Case(name=name, argv=("openssl", "speed", *options.split()), kill=signal.SIGKILL if name == "ERROR-killed" else 0)
 
 
+SYSBENCH: Mapping[str, tuple[str, dict[str, Json]]] = {
+    "cpu": ("cpu --threads=2 --cpu-max-prime=5000 --time=1", {}),
+    "cpu-p99-histogram": ("cpu --time=1 --percentile=99 --histogram --report-interval=1", {"percentile": 99}),
+    "memory-write": ("memory --memory-total-size=0 --time=1", {"test": "memory"}),
+    "memory-read-random": ("memory --memory-oper=read --memory-access-mode=rnd --memory-total-size=512M --time=5", {"test": "memory"}),
+    "threads": ("threads --threads=2 --time=1", {"test": "threads"}),
+    "mutex": ("mutex --threads=2 --events=2 --time=0", {"test": "mutex"}),
+    "ERROR-not-prepared": ("fileio --file-total-size=16M --file-test-mode=rndrd", {"test": "fileio"}),
+    "ERROR-bad-option": ("cpu --no-such-option=1", {}),
+    "ERROR-terminated": ("cpu --time=9", {}),
+}
+FILEIO = {"fileio-read-write": "rndrw", "fileio-read": "rndrd", "fileio-sequential-write": "seqwr"}
+
+
+def sysbench_cases() -> Iterator[Case]:
+    for name, (options, parameters) in SYSBENCH.items():
+        kill = signal.SIGTERM if name == "ERROR-terminated" else 0
+        yield Case(name=name, argv=("sysbench", *options.split(), "run"), parameters=parameters, kill=kill)
+    for name, mode in FILEIO.items():
+        given: dict[str, Json] = {"test": "fileio", "file_mode": mode}
+        argv = ("sh", "fileio.sh", ".", "--file-total-size=16M", "--file-num=4", f"--file-test-mode={mode}", "--time=1")
+        yield Case(name=name, argv=argv, parameters=given, files={"fileio.sh": sysbench.FILEIO_SCRIPT})
+    yield Case(name="ERROR-several", argv=("sh", "-c", "sysbench cpu --time=1 run; sysbench cpu --time=1 run"))
+    yield Case(name="ERROR-help", argv=("sysbench", "cpu", "help"))
+
+
+STRESS_NG: Mapping[str, tuple[str, Sequence[str]]] = {
+    "cpu": ("--metrics --cpu 2 --cpu-method matrixprod", ("cpu",)),
+    "cpu-and-vm": ("--metrics --cpu 1 --vm 1 --vm-bytes 16M", ("cpu", "vm")),
+    "mq": ("--metrics --mq 1", ("mq",)),
+    "ERROR-skipped": ("--metrics --cpu 1 --rdrand 1", ("cpu", "rdrand")),
+    "ERROR-no-resource": ("--metrics --tmpfs 1", ("tmpfs",)),
+    "ERROR-no-metrics": ("--cpu 1 --metrics-brief --quiet", ("cpu",)),
+    "ERROR-bad-option": ("--no-such-stressor 1", ("no-such-stressor",)),
+    "ERROR-stopped": ("--metrics --cpu 1", ("cpu",)),
+}
+
+
+def stress_ng_cases() -> Iterator[Case]:
+    for name, (options, stressors) in STRESS_NG.items():
+        length = 9 if name == "ERROR-stopped" else 1
+        parameters: dict[str, Json] = {"duration": f"{length} s", "stressors": [{"name": stressor} for stressor in stressors]}
+        argv = ("stress-ng", *options.split(), "--timeout", f"{length}s", "--temp-path", ".", "--yaml", "/dev/stdout")
+        yield Case(name=name, argv=argv, parameters=parameters, kill=signal.SIGTERM if name == "ERROR-stopped" else 0)
+
+
+SOCKPERF: Mapping[str, tuple[str, dict[str, Json]]] = {
+    "ping-pong-udp": ("ping-pong -t 1", {}),
+    "ping-pong-tcp": ("ping-pong --tcp -t 1", {"protocol": "tcp"}),
+    "ping-pong-round-trip": ("ping-pong -t 1 --full-rtt", {}),
+    "under-load": ("under-load -t 1 --mps 2000 --reply-every 10", {"mode": "under-load", "rate": 2000, "reply_every": 10}),
+    "under-load-few": ("under-load -t 1 --mps 1000", {"mode": "under-load", "rate": 1000}),
+    "under-load-dropped": ("under-load -t 1 --mps max -m 1400 --reply-every 10", {"mode": "under-load", "reply_every": 10}),
+    "throughput-udp": ("throughput -t 1", {"mode": "throughput"}),
+    "throughput-tcp": ("throughput --tcp -t 1 -m 1400", {"mode": "throughput"}),
+    "ERROR-precision": ("throughput --tcp -t 1 -m 1400 --increase_output_precision", {"mode": "throughput"}),
+    "ERROR-bad-option": ("ping-pong --no-such-option", {}),
+}
+
+
+def sockperf_cases() -> Iterator[Case]:
+    for name, (options, parameters) in SOCKPERF.items():
+        mode, *rest = options.split()
+        yield Case(name=name, argv=("sockperf", mode, "-i", "127.0.0.1", "-p", str(PORT + 2), *rest), parameters=parameters)
+    yield Case(name="ERROR-no-answer", argv=("sockperf", "ping-pong", "-i", "127.0.0.1", "-p", "1", "-t", "1"))
+    yield Case(name="ERROR-refused", argv=("sockperf", "ping-pong", "--tcp", "-i", "127.0.0.1", "-p", "1", "-t", "1"))
+    yield Case(name="ERROR-ipv6", argv=("sockperf", "ping-pong", "-i", "::1", "-p", str(PORT + 2), "-t", "1"))
+
+
 def command_cases() -> Iterator[Case]:
     copied = {"regex": r"copied, ([\d.]+) s, ([\d.]+) GB/s", "from": "stderr"}
     rate: dict[str, Json] = {"regex": r"copied, [\d.]+ s, ([\d.]+) GB/s", "unit": "GB/s", "direction": "higher", "from": "stderr"}
@@ -220,6 +289,20 @@ def version_of(argv: Sequence[str]) -> str:
 
 
 @contextlib.contextmanager
+def sockperf_server() -> Iterator[None]:
+    with tempfile.NamedTemporaryFile("w", suffix=".feed") as feed:
+        feed.write("".join(f"{protocol}:127.0.0.1:{PORT + 2}\n" for protocol in "TU"))
+        feed.flush()
+        process = subprocess.Popen(("sockperf", "server", "-f", feed.name), stdout=subprocess.DEVNULL)
+        time.sleep(0.5)
+        try:
+            yield
+        finally:
+            process.terminate()
+            process.wait()
+
+
+@contextlib.contextmanager
 def iperf3_server() -> Iterator[None]:
     process = subprocess.Popen(("iperf3", "-s", "-p", str(PORT)), stdout=subprocess.DEVNULL)
     time.sleep(0.5)
@@ -231,11 +314,14 @@ def iperf3_server() -> Iterator[None]:
 
 
 def main(tools: Sequence[str]) -> None:
-    with iperf3_server():
+    with iperf3_server(), sockperf_server():
         for tool, version, cases in (
             ("fio", ("fio", "--version"), fio_cases()),
             ("iperf3", ("iperf3", "--version"), iperf3_cases()),
             ("openssl-speed", ("openssl", "version"), openssl_cases()),
+            ("sysbench", ("sysbench", "--version"), sysbench_cases()),
+            ("stress-ng", ("stress-ng", "--version"), stress_ng_cases()),
+            ("sockperf", ("sockperf", "--version"), sockperf_cases()),
             ("command", ("uname", "-sr"), command_cases()),
         ):
             for case in cases if tool in tools or not tools else ():

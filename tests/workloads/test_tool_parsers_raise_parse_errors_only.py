@@ -8,10 +8,18 @@ from hypothesis import strategies as st
 
 from benchspec.engine.errors import ParseError
 from benchspec.engine.ports import Workload
-from benchspec.workloads import diskspd, fortio, netperf, vault_benchmark
+from benchspec.workloads import diskspd, fortio, netperf, sockperf, stress_ng, sysbench, vault_benchmark
 from tests.workloads.tool_goldens import by_series, completed, goldens
 
-TOOLS: dict[str, Workload] = {"netperf": netperf, "fortio": fortio, "vault-benchmark": vault_benchmark, "diskspd": diskspd}
+TOOLS: dict[str, Workload] = {
+    "netperf": netperf,
+    "fortio": fortio,
+    "vault-benchmark": vault_benchmark,
+    "diskspd": diskspd,
+    "sysbench": sysbench,
+    "stress-ng": stress_ng,
+    "sockperf": sockperf,
+}
 OUTPUTS = {tool: sorted({raw for case in goldens(tool) for raw in case.outputs}) for tool in TOOLS}
 SPLICES = [b"", b"nan", b"-1", b"1e999", b"9" * 400, b'"', b"{", b"}", b"<", b"=", b"|", b"\xff", b"\x00", b"null", b"true", b"N/A", b"-0", b"[]"]
 

@@ -11,10 +11,18 @@ from jsonschema import Draft202012Validator
 from benchspec.engine.ports import Workload
 from benchspec.engine.spec import Json
 from benchspec.engine.units import Dimension, parse_quantity
-from benchspec.workloads import diskspd, fortio, netperf, vault_benchmark
+from benchspec.workloads import diskspd, fortio, netperf, sockperf, stress_ng, sysbench, vault_benchmark
 from tests.workloads.planned import experiment, surroundings
 
-TOOLS: dict[str, Workload] = {"netperf": netperf, "fortio": fortio, "vault-benchmark": vault_benchmark, "diskspd": diskspd}
+TOOLS: dict[str, Workload] = {
+    "netperf": netperf,
+    "fortio": fortio,
+    "vault-benchmark": vault_benchmark,
+    "diskspd": diskspd,
+    "sysbench": sysbench,
+    "stress-ng": stress_ng,
+    "sockperf": sockperf,
+}
 
 
 def schema_of(tool: str) -> dict[str, Any]:
