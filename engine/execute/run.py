@@ -297,8 +297,8 @@ class Run:
     def _lost_error(self) -> TransportLost | None:
         if not self._sites.lost:
             return None
-        reasons = "; ".join(f"{site}: {error.message}" for site, error in self._sites.lost.items())
-        where = ", ".join(dict.fromkeys(error.where or f"site {site}" for site, error in self._sites.lost.items()))
+        reasons = "; ".join(f"{error.where}: {error.message}" if error.where else error.message for error in self._sites.lost.values())
+        where = ", ".join(f"site {site}" for site in self._sites.lost)
         message = f"could not be used any more while the run went on ({reasons}); what does not need it was measured"
         return TransportLost(message, where=where, remedy="see to it that it can be reached, then `benchspec resume`")
 
