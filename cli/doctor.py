@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,11 +12,11 @@ from .options import SPEC_FILE, host_keys_option, print_json
 from .terminal import echo
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from ..engine.ports import Session, Tool, ToolStatus
     from ..engine.results import Finding
-    from ..engine.spec import Role, Site, Spec
+    from ..engine.spec import Spec
+    from .examination import HostReport
 
 
 @click.command("doctor", short_help=VERBS["doctor"])
@@ -27,24 +26,18 @@ if TYPE_CHECKING:
 @host_keys_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(spec: Path | None, install_tools: bool, yes: bool, as_json: bool) -> int:
-    """Check the sites of SPEC, or this host for the quickstart: tools and versions, disk, rights, and what would have to be installed.
+    """Check the hosts of SPEC, or this one for the quickstart: reachability, keys, rights, tools and versions, disk, clocks, locks, noise.
 
-    Exit code 4 if something the spec needs is missing.
+    A host that cannot be used does not hide the others. Exit code 4 if something the spec needs is missing or cannot be used.
     """
-    model = _load(spec)
-    needed = _needed(model, trusted=yes)
-    rows: list[ToolStatus] = []
-    findings: list[Finding] = []
-    for site, tools_of in needed.values():
-        found, statuses = _examine(site, tools_of, install=install_tools)
-        findings.extend(found)
-        rows.extend(status for status in statuses if status not in rows)
-    findings = list(dict.fromkeys(findings))
-    missing = sorted({status.tool.package for status in rows if status.path is None})
+    from .examination import examine, needed_tools
+
+    findings, reports = examine(needed_tools(_load(spec), trusted=yes), install=install_tools)
+    missing = sorted({package for report in reports for package in report.missing})
     if as_json:
-        print_json(_to_json(rows, findings, missing))
+        print_json(_to_json(reports, findings, missing))
     else:
-        _print(rows, findings, missing)
+        _print(reports, findings)
     errors = [finding for finding in findings if finding.level.value == "error"]
     return 4 if missing or errors else 0
 
@@ -60,65 +53,42 @@ def _load(path: Path | None) -> Spec:
         return load_spec(shipped).spec
 
 
-def _needed(spec: Spec, *, trusted: bool) -> Mapping[str, tuple[Site, Mapping[Role, Sequence[Tool]]]]:
-    """Every site with the tools its roles need. Programs that the spec itself names are executed only if it is ``trusted``."""
-    from ..engine.expand import expand
-    from ..workloads.registry import WORKLOADS
-
-    needed: dict[str, tuple[Site, dict[Role, dict[Tool, None]]]] = {}
-    for experiment in expand(spec, WORKLOADS):
-        tools = WORKLOADS[experiment.tool].tools(experiment.parameters)
-        if experiment.tool == "command" and not trusted:
-            tools = [dataclasses.replace(tool, version_argv=()) for tool in tools]
-        sites = {site.name: site for site in spec.target(experiment.target).sites.values()}
-        for place in experiment.roles:
-            of_role = needed.setdefault(place.site, (sites[place.site], {}))[1].setdefault(place.role, {})
-            of_role.update(dict.fromkeys(tool for tool in tools if not tool.roles or place.role in tool.roles))
-    return {name: (site, {role: tuple(tools) for role, tools in roles.items()}) for name, (site, roles) in needed.items()}
-
-
-def _examine(site: Site, tools_of: Mapping[Role, Sequence[Tool]], *, install: bool) -> tuple[Sequence[Finding], Sequence[ToolStatus]]:
-    from .execution import catalogue
-
-    runner = catalogue().runner(site.runner)
-    findings = tuple(runner.check(site))
-    session = runner.connect(site, "doctor")
-    found: list[ToolStatus] = []
-    try:
-        for role, tools in tools_of.items():
-            statuses = session.find_tools(role, tools)
-            packages = sorted({status.tool.package for status in statuses if status.path is None})
-            if packages and install:
-                statuses = _install(session, role, packages, tools)
-            found.extend(statuses)
-    finally:
-        session.close()
-    return findings, found
-
-
-def _install(session: Session, role: Role, packages: Sequence[str], tools: Sequence[Tool]) -> Sequence[ToolStatus]:
-    echo(f"installing {', '.join(packages)} with the host's package manager", err=True)
-    session.install(role, packages)
-    return session.find_tools(role, tools)
-
-
-def _print(rows: Sequence[ToolStatus], findings: Sequence[Finding], missing: Sequence[str]) -> None:
+def _print(reports: Sequence[HostReport], findings: Sequence[Finding]) -> None:
     from .tables import print_table
 
-    print_table(
-        ("tool", "found", "version", "Debian package"),
-        [(row.tool.executable, row.path or "missing", row.version or "unknown", row.tool.package) for row in rows],
-    )
+    rows = [
+        (report.host, ", ".join(roles), status.tool.executable, status.path or "missing", status.version or "unknown", status.tool.package)
+        for report in reports
+        for status, roles in report.tools
+    ]
+    header = ("host", "for", "tool", "found", "version", "Debian package")
+    alone = len({report.host for report in reports}) < 2  # then a reader knows which
+    print_table(*((header[2:], [row[2:] for row in dict.fromkeys(rows)]) if alone else (header, rows)))
     for finding in findings:
         echo(f"{finding.level.value}: [{finding.code}] {finding.message}")
-    if missing:
-        echo(f"missing: {', '.join(missing)}\n  what to do: apt-get install {' '.join(missing)}, or run again with --install-tools")
-    else:
-        echo("every tool is there")
+    lacking = [report for report in reports if report.missing]
+    for report in lacking:
+        echo(f"missing{'' if alone else f' on {report.host}'}: {', '.join(report.missing)}\n  what to do: {report.remedy}")
+    if not lacking:
+        unseen = [report.host for report in reports if not report.looked]
+        echo(f"every tool is there, as far as was looked: not on {', '.join(unseen)}" if unseen else "every tool is there")
 
 
-def _to_json(rows: Sequence[ToolStatus], findings: Sequence[Finding], missing: Sequence[str]) -> dict[str, object]:
+def _to_json(reports: Sequence[HostReport], findings: Sequence[Finding], missing: Sequence[str]) -> dict[str, object]:
     from ..engine.codec import encode
 
-    tools = [{"executable": r.tool.executable, "package": r.tool.package, "path": r.path, "version": r.version} for r in rows]
-    return {"tools": tools, "findings": encode(findings), "missing_packages": list(missing)}
+    hosts = [
+        {
+            "site": report.site, "host": report.host, "roles": list(report.roles), "looked": report.looked,
+            "tools": [
+                {"executable": s.tool.executable, "package": s.tool.package, "path": s.path, "version": s.version, "roles": list(roles)}
+                for s, roles in report.tools
+            ],
+            "missing_packages": list(report.missing), "install": report.remedy,
+            "findings": encode([finding for finding in findings if finding.message.startswith(f"{report.host}: ")]),
+        }
+        for report in reports
+    ]  # fmt: skip
+    statuses = dict.fromkeys(status for report in reports for status, _ in report.tools)
+    tools = [{"executable": s.tool.executable, "package": s.tool.package, "path": s.path, "version": s.version} for s in statuses]
+    return {"hosts": hosts, "tools": tools, "findings": encode(findings), "missing_packages": list(missing)}

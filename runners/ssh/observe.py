@@ -100,7 +100,12 @@ def _entry(connection: Connection) -> tuple[Fact, ...]:
 
 def path(host: Host, peer: str) -> tuple[Fact, ...]:
     """The facts of the path from a host to ``peer``, an address or a name."""
-    return facts.parse_path(host.ask_within(f"{_ADMIN}{facts.path_script(peer)}", facts.TIMEOUT_S))
+    return facts.parse_path(host.ask_within(f"{_ADMIN}{facts.path_script(peer)}", facts.PATH_TIMEOUT_S))
+
+
+def volume(host: Host, directory: str) -> tuple[Fact, ...]:
+    """The facts of the volume that holds ``directory``."""
+    return facts.parse_volume(host.ask_within(f"{_ADMIN}{facts.volume_script(directory)}", facts.TIMEOUT_S))
 
 
 def identity(host: Host) -> str | None:

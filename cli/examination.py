@@ -1,0 +1,125 @@
+"""What doctor looks at: the hosts of a spec's sites, one after the other's failure, with the tools that their roles need."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from ..engine.errors import BenchspecError, RunFailed
+from ..engine.expand import expand
+from ..engine.ports import Divisible, Runner, Session, StepRunner, Tool, ToolStatus
+from ..engine.results import Finding, FindingLevel
+from ..engine.spec import Role, Site, Spec
+from ..workloads.registry import WORKLOADS
+from .execution import catalogue
+from .terminal import echo
+
+Needed = Mapping[str, tuple[Site, Mapping[Role, Sequence[Tool]]]]
+"""Sites by name, with the tools of each role."""
+
+Found = tuple[tuple[ToolStatus, tuple[Role, ...]], ...]
+"""Tools, and the roles that need each."""
+
+AT_ONCE = 16
+"""Hosts that are looked at together."""
+
+RUN_ID = "doctor"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostReport:
+    """A host, or a site without hosts of its own, with its tools and the roles that need each; ``looked``: its tools could be looked for."""
+
+    site: str
+    host: str
+    roles: tuple[Role, ...]
+    tools: Found = ()
+    looked: bool = True
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The packages of what is not there."""
+        return tuple(sorted({status.tool.package for status, _ in self.tools if status.path is None}))
+
+    @property
+    def remedy(self) -> str:
+        """What to type there; empty when nothing is missing."""
+        return f"apt-get install {' '.join(self.missing)}, or run again with --install-tools" if self.missing else ""
+
+
+def needed_tools(spec: Spec, *, trusted: bool) -> Needed:
+    """Every site with the tools its roles need. Programs that the spec itself names are executed only if it is ``trusted``."""
+    needed: dict[str, tuple[Site, dict[Role, dict[Tool, None]]]] = {}
+    for experiment in expand(spec, WORKLOADS):
+        tools = WORKLOADS[experiment.tool].tools(experiment.parameters)
+        if experiment.tool == "command" and not trusted:
+            tools = [dataclasses.replace(tool, version_argv=()) for tool in tools]
+        sites = {site.name: site for site in spec.target(experiment.target).sites.values()}
+        for place in experiment.roles:
+            of_role = needed.setdefault(place.site, (sites[place.site], {}))[1].setdefault(place.role, {})
+            of_role.update(dict.fromkeys(tool for tool in tools if not tool.roles or place.role in tool.roles))
+    return {name: (site, {role: tuple(tools) for role, tools in roles.items()}) for name, (site, roles) in needed.items()}
+
+
+def examine(needed: Needed, *, install: bool) -> tuple[Sequence[Finding], Sequence[HostReport]]:
+    """Look at every site. What cannot be reached or used is a finding. With ``install`` what is missing is installed first."""
+    findings: list[Finding] = []
+    reports: dict[tuple[str, Found], HostReport] = {}
+    for site, tools_of in needed.values():
+        runner = catalogue().runner(site.runner)
+        findings.extend(runner.check(site))
+        parts = runner.parts(site) if isinstance(runner, Divisible) else (site,)
+        look = functools.partial(_look, runner, tools_of, install=install)
+        with ThreadPoolExecutor(max(1, min(AT_ONCE, len(parts)))) as workers:
+            looks = list(workers.map(look, parts))
+        for report, finding in looks:
+            reports.setdefault((report.host, report.tools), report)
+            if finding is not None and not any(finding.message in known.message for known in findings):
+                findings.append(dataclasses.replace(finding, message=f"{report.host}: {finding.message}"))
+    return list(dict.fromkeys(findings)), list(reports.values())
+
+
+def _look(runner: Runner, tools_of: Mapping[Role, Sequence[Tool]], part: Site, *, install: bool) -> tuple[HostReport, Finding | None]:
+    hosts = runner.step_hosts(part) if isinstance(runner, StepRunner) else {}
+    roles = tuple(role for role in tools_of if not hosts or role in hosts)
+    report = HostReport(site=part.name, host=next(iter(hosts.values()), part.name), roles=tuple(hosts) or roles)
+    try:
+        session = runner.connect(part, RUN_ID)
+    except BenchspecError as error:
+        return dataclasses.replace(report, looked=False), _failure("F621", error)
+    try:
+        failure = _install(session, roles, tools_of) if install else None
+        return dataclasses.replace(report, tools=_tools(session, roles, tools_of)), failure
+    except BenchspecError as error:
+        return dataclasses.replace(report, looked=False), _failure("F621", error)
+    finally:
+        session.close()
+
+
+def _tools(session: Session, roles: Sequence[Role], tools_of: Mapping[Role, Sequence[Tool]]) -> Found:
+    by_status: dict[ToolStatus, list[Role]] = {}
+    for role in roles:
+        for status in session.find_tools(role, tools_of[role]):
+            by_status.setdefault(status, []).append(role)
+    return tuple((status, tuple(of)) for status, of in by_status.items())
+
+
+def _install(session: Session, roles: Sequence[Role], tools_of: Mapping[Role, Sequence[Tool]]) -> Finding | None:
+    """Install what is missing; a package manager that fails is a finding."""
+    for role in roles:
+        packages = sorted({status.tool.package for status in session.find_tools(role, tools_of[role]) if status.path is None})
+        if not packages:
+            continue
+        echo(f"installing {', '.join(packages)} with the host's package manager", err=True)
+        try:
+            session.install(role, packages)
+        except RunFailed as error:
+            return _failure("F601", error)
+    return None
+
+
+def _failure(code: str, error: BenchspecError) -> Finding:
+    return Finding(code=code, level=FindingLevel.ERROR, message=f"{error.message}; {error.remedy}" if error.remedy else error.message)
