@@ -20,7 +20,8 @@ from benchspec.workloads.registry import metrics_of
 from tests import hosts
 from tests.execute.bench import finished, records, run_cli, start_cli, write_spec
 
-pytestmark = pytest.mark.skipif(hosts.missing() is not None, reason=str(hosts.missing()))
+MISSING = hosts.missing("netperf", "netserver", "wireguard-go", "wg", "bridge")
+pytestmark = pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
 
 SPEC = Path(__file__).resolve().parents[1] / "specs" / "testbed" / "cni.yaml"
 COUNTER = "/var/tmp/netperf-starts"

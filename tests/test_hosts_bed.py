@@ -13,7 +13,8 @@ import pytest
 
 from tests import hosts
 
-pytestmark = pytest.mark.skipif(hosts.missing() is not None, reason=str(hosts.missing()))
+MISSING = hosts.missing("ssh", "sudo", "iperf3")
+pytestmark = pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
 
 NAME = f"bed{os.getpid()}"
 

@@ -18,11 +18,11 @@ class BedError(Exception):
     """A bed cannot be made, found or removed; the message says what is missing and what to do."""
 
 
-def missing() -> str | None:
-    """Why no bed can be made here, for a test to skip with; None where one can."""
+def missing(*programs: str) -> str | None:
+    """Why no bed whose hosts have ``programs`` can be made here, for a test to skip with; None where one can."""
     if os.geteuid() != 0:
         return "a bed of hosts needs root"
-    absent = [program for program in PROGRAMS if shutil.which(program, path=_path()) is None]
+    absent = [program for program in (*PROGRAMS, *programs) if shutil.which(program, path=_path()) is None]
     return f"a bed of hosts needs {', '.join(absent)}: run tests/setup" if absent else None
 
 
