@@ -30,12 +30,13 @@ PATH_TIMEOUT_S = 20.0
 
 _LONGEST = 2000
 _CONNECTION_SOURCE = "the SSH connection"
+_CLUSTER_SOURCE = "the Kubernetes API"
 _CLOCK_SOURCE = "the controller's clock held against `date` on the node over the connection"
 
 
 class Scope(StrEnum):
     """What a fact is about: a host; the path from a node to a peer; the volume that is measured, where it is not that of the work directories; a
-    node's clock, which the session holds against the controller's.
+    node's clock, which the session holds against the controller's; the way in; a cluster and its objects, as its API shows them.
     """
 
     HOST = "host"
@@ -43,6 +44,7 @@ class Scope(StrEnum):
     VOLUME = "volume"
     CLOCK = "clock"
     CONNECTION = "connection"
+    CLUSTER = "cluster"
 
 
 Described = TypedDict(
@@ -93,6 +95,8 @@ def _command(name: str, scope: Scope) -> str:
             return _CLOCK_SOURCE
         case Scope.CONNECTION:
             return _CONNECTION_SOURCE
+        case Scope.CLUSTER:
+            return _CLUSTER_SOURCE
 
 
 def _fact_kind(name: str, described: Described) -> FactKind:

@@ -9,13 +9,8 @@ from typing import cast
 from ..engine.errors import Unsupported
 from ..engine.ports import Runner
 
-RUNNERS: dict[str, str] = {"local": ".local", "ssh": ".ssh"}
+RUNNERS: dict[str, str] = {"kubernetes": ".kubernetes", "local": ".local", "ssh": ".ssh"}
 """Kind of a site to the module (relative to this package) that offers ``RUNNER``."""
-
-ANNOUNCED: dict[str, str] = {
-    "kubernetes": "run benchspec inside a pod with `runner: local`",
-}
-"""Kinds that specs may name (they validate, plan and render) but that cannot be connected to yet, with what to do until then."""
 
 ENTRY_POINTS = "benchspec.runners"
 
@@ -24,12 +19,10 @@ def get_runner(kind: str) -> Runner:
     """Return the runner for sites of ``kind``.
 
     Raises:
-        Unsupported: the kind is announced but not part of this version, or nobody has heard of it.
+        Unsupported: nobody has heard of the kind.
     """
     if kind in RUNNERS:
         return cast(Runner, import_module(RUNNERS[kind], __package__).RUNNER)
-    if kind in ANNOUNCED:
-        raise Unsupported(f"the {kind} runner is not part of this version yet", remedy=ANNOUNCED[kind])
     for entry in entry_points(group=ENTRY_POINTS, name=kind):
         return cast(Runner, entry.load())
     raise Unsupported(
@@ -39,5 +32,5 @@ def get_runner(kind: str) -> Runner:
 
 
 def known_kinds() -> tuple[str, ...]:
-    """The kinds a spec may name, sorted: built in, announced, and offered by installed packages."""
-    return tuple(sorted({*RUNNERS, *ANNOUNCED, *(entry.name for entry in entry_points(group=ENTRY_POINTS))}))
+    """The kinds a spec may name, sorted: built in, and offered by installed packages."""
+    return tuple(sorted({*RUNNERS, *(entry.name for entry in entry_points(group=ENTRY_POINTS))}))

@@ -1,4 +1,4 @@
-"""One allocation on a cluster: a pod per role with a private work directory, a Service or volume where the experiment needs one, and the jobs in them.
+"""One allocation on a cluster: a pod per role with a private work directory, a Service or volume where the experiment needs one, and their jobs.
 
 All of it carries the allocation's label and is found by it, so a later controller takes it over, or removes it, by its id alone.
 """
@@ -50,6 +50,7 @@ class Share:
     container: Container
     node: str
     host: str
+    digest: str | None
     addresses: tuple[str, ...]
     cpus: tuple[int, ...]
     path: str
@@ -132,11 +133,9 @@ class PodAllocation:
             RunFailed: it ended or did not answer in time; the message has the end of its stderr. It is not left running.
         """
         share, port, where = self._share(server.command.role), server.endpoint.port, f"server {server.command.argv[0]}"
-        if job_id not in self._jobs and share.container.ask(scripts.listening(port, share.addresses)).strip() == b"taken":
-            if not share.container.ask(scripts.state(job_id)).startswith(b"running"):
-                raise RunFailed(
-                    f"something else listens on {server.endpoint.host} port {port} already", where=where, remedy="end it, or choose a port"
-                )
+        taken = job_id not in self._jobs and share.container.ask(scripts.listening(port, share.addresses)).strip() == b"taken"
+        if taken and not share.container.ask(scripts.state(job_id)).startswith(b"running"):
+            raise RunFailed(f"something else listens on {server.endpoint.host} port {port} already", where=where, remedy="end it, or choose a port")
         started = self.start(server.command, job_id)
         script = scripts.await_listening(job_id, port, share.addresses, server.ready_timeout_s)
         said = share.container.ask(script, timeout_s=server.ready_timeout_s + 30).decode("utf-8", "replace")
@@ -170,7 +169,17 @@ class PodAllocation:
                 answer = share.container.run(facts.path_script(peers.endpoints[far].host), timeout_s=facts.PATH_TIMEOUT_S + 30)
                 found += facts.parse_path(answer.stdout)
             if share.part.volume:
-                found += volumes.observe(self._place.api, share.part.volume)
+                bound = volumes.observe(self._place.api, share.part.volume)
+                known = {fact.name for fact in bound if fact.value is not None}
+                disk = facts.parse_volume(share.container.run(facts.volume_script(share.part.workdir)).stdout)
+                found += [
+                    *(fact for fact in disk if fact.name not in known),
+                    *(fact for fact in bound if fact.name != "storage.size" or fact.name in known),
+                ]
+            found += [
+                Fact(name="image.name", value=share.part.image, source="the pod's spec"),
+                Fact(name="image.digest", value=share.digest, source="the pod's status.containerStatuses"),
+            ]
             found += facts.clock_facts(share.offset_s, share.bound_s)
             seen[role] = found
         return seen
@@ -184,8 +193,8 @@ class PodAllocation:
                 return
             if time.monotonic() > deadline:
                 raise RunFailed(
-                    f"the {role} in pod {share.container.pod} on {share.node} cannot connect to {endpoint.host} port {endpoint.port} within {timeout_s:g} s",
-                    where=f"allocation {self.allocation_id}",
+                    f"the {role} in pod {share.container.pod} cannot connect to {endpoint.host} port {endpoint.port} within {timeout_s:g} s",
+                    where=f"allocation {self.allocation_id} on node {share.node}",
                     remedy="see whether the server listens on that address, and which network policy lies between",
                 )
             time.sleep(0.1)
@@ -274,9 +283,17 @@ def _share(place: Place, part: Part, pod: Object, service: Object | None, demand
         host = status["hostIP"] if demand.path is TrafficPath.NODE_PORT else service["spec"]["clusterIP"]
     offset_s, bound_s, path = _greet(container, part)
     return Share(
-        part=part, container=container, node=pod["spec"]["nodeName"], host=host, addresses=_hex(address), cpus=cpus, path=path, offset_s=offset_s,
+        part=part,
+        container=container,
+        node=pod["spec"]["nodeName"],
+        host=host,
+        digest=status["containerStatuses"][0].get("imageID") or None,
+        addresses=_hex(address),
+        cpus=cpus,
+        path=path,
+        offset_s=offset_s,
         bound_s=bound_s,
-    )  # fmt: skip
+    )
 
 
 def _greet(container: Container, part: Part) -> tuple[float, float, str]:

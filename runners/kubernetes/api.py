@@ -186,11 +186,15 @@ def _configuration(options: Options, where: str) -> Any:
     found = client.Configuration()
     try:
         try:
-            config.load_kube_config(config_file=options.kubeconfig, context=options.context, client_configuration=found)
+            config.load_kube_config(  # type: ignore[no-untyped-call]
+                config_file=options.kubeconfig, context=options.context, client_configuration=found
+            )
         except ConfigException:
             if options.kubeconfig or options.context:
                 raise
-            config.load_incluster_config(client_configuration=found)
+            config.load_incluster_config(  # type: ignore[no-untyped-call]
+                client_configuration=found
+            )
     except (ConfigException, OSError, TypeError, KeyError) as error:
         asked = " ".join(f"{name} {value}" for name, value in (("context", options.context), ("kubeconfig", options.kubeconfig)) if value)
         raise RunFailed(

@@ -11,7 +11,7 @@ from ...engine.errors import RunFailed
 from . import pods, scripts
 from .api import Api
 from .execute import Answer, execute
-from .failures import NotThere, Refused
+from .failures import NotThere, PodLost, Refused
 from .manifests import CONTAINER
 
 _QUIET_S = 20.0
@@ -58,7 +58,7 @@ class Container:
             found = self.api.get(self.api.namespaced("pods", self.pod))
         except NotThere as error:
             told = pods.events(self.api, "Pod", self.pod)
-            raise pods.PodLost(f"pod {self.pod} was deleted: {told or 'evicted, or removed by hand'}", where=self.api.where) from error
+            raise PodLost(f"pod {self.pod} was deleted: {told or 'evicted, or removed by hand'}", where=self.api.where) from error
         if found["metadata"].get("deletionTimestamp") or found.get("status", {}).get("phase") in ("Failed", "Succeeded"):
             raise pods.lost(self.api, found)
 

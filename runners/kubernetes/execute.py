@@ -7,6 +7,7 @@ success is only what the server says on the status channel, and every wait has a
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Sequence
@@ -37,7 +38,7 @@ class Broken(Exception):
 
 
 def execute(api: Api, pod: str, container: str, argv: Sequence[str], *, given: bytes = b"", timeout_s: float = 30.0) -> Answer:
-    """Run ``argv`` to its end and hand ``given`` to its standard input, which stays open. It must be harmless to run it again: a stream that breaks is
+    """Run ``argv`` to its end and hand ``given`` to its standard input, which stays open. It must be harmless to run twice: a stream that breaks is
     tried anew.
 
     Raises:
@@ -65,9 +66,13 @@ def execute(api: Api, pod: str, container: str, argv: Sequence[str], *, given: b
 
 def _once(api: Api, pod: str, container: str, argv: Sequence[str], given: bytes, deadline: float) -> Answer:
     query: list[tuple[str, object]] = [("container", container), ("stdout", "true"), ("stderr", "true"), ("stdin", "true" if given else "false")]
-    url = ws_client.get_websocket_url(f"{api.configuration.host.rstrip('/')}{api.namespaced('pods', pod)}/exec", [*query, ("command", list(argv))])
+    url = ws_client.get_websocket_url(  # type: ignore[no-untyped-call]
+        f"{api.configuration.host.rstrip('/')}{api.namespaced('pods', pod)}/exec", [*query, ("command", list(argv))]
+    )
     try:
-        socket = ws_client.create_websocket(api.configuration, url, {**api.headers(), "sec-websocket-protocol": "v4.channel.k8s.io"})
+        socket = ws_client.create_websocket(  # type: ignore[no-untyped-call]
+            api.configuration, url, {**api.headers(), "sec-websocket-protocol": "v4.channel.k8s.io"}
+        )
     except WebSocketBadStatusException as error:
         body = getattr(error, "resp_body", None) or b""
         raise refusal(error.status_code, body if isinstance(body, bytes) else str(body).encode(), "create pods/exec", api.where) from error
@@ -78,10 +83,8 @@ def _once(api: Api, pod: str, container: str, argv: Sequence[str], given: bytes,
         return _read(socket, deadline)
     finally:
         socket.settimeout(1.0)
-        try:
+        with contextlib.suppress(WebSocketException, OSError):  # it is gone already
             socket.close()
-        except (WebSocketException, OSError):
-            pass  # it is gone already
 
 
 def _read(socket: object, deadline: float) -> Answer:

@@ -15,6 +15,7 @@ from ...engine.spec import Json
 from . import scripts
 from .container import Container
 from .failures import PodLost
+from .manifests import JOBS
 
 GRACE_S = 2.0
 """How long a program may take to end after SIGTERM before it gets SIGKILL."""
@@ -55,10 +56,10 @@ class Started:
 class PodJob:
     """One job, started here or by a controller before."""
 
-    def __init__(self, job_id: str, container: Container, program: str) -> None:
+    def __init__(self, job_id: str, container: Container, started: Started | None = None) -> None:
         self.job_id = job_id
         self._container = container
-        self._program = program
+        self._record = started
         self._completed: Completed | None = None
         self._ended = False
         self._discarded = False
@@ -67,6 +68,10 @@ class PodJob:
     def discarded(self) -> bool:
         """Whether its files were removed."""
         return self._discarded
+
+    @property
+    def _program(self) -> str:
+        return "the program" if self._record is None else self._record.argv[0]
 
     def wait(self, timeout_s: float) -> None:
         """Block until it ends, without a word to its node.
@@ -146,7 +151,8 @@ class PodJob:
 
     def _started(self) -> Started:
         try:
-            return Started.decode(self._container.ask(f"cat {scripts.JOBS}/{scripts.quote(self.job_id)}/job"))
+            self._record = self._record or Started.decode(self._container.ask(f"cat {JOBS}/{scripts.quote(self.job_id)}/job"))
+            return self._record
         except (ValueError, KeyError) as error:
             raise RunFailed(f"holds no readable record of a job ({error})", where=f"job {self.job_id}") from error
 
@@ -154,7 +160,7 @@ class PodJob:
         """Remove its files (idempotent). Raises RunFailed while it runs."""
         if self._discarded:
             return
-        directory = f"{scripts.JOBS}/{scripts.quote(self.job_id)}"
+        directory = f"{JOBS}/{scripts.quote(self.job_id)}"
         try:
             if not self._ended and self._container.ask(scripts.state(self.job_id)).startswith(b"running"):
                 raise RunFailed("still runs, its files are needed", where=f"job {self.job_id}", remedy="wait for it or cancel it first")
@@ -221,16 +227,16 @@ def start(
         RunFailed: it cannot be started.
     """
     check_command(command)
-    record = Started(argv=command.argv, workdir=workdir, fetch=command.fetch, offset_s=offset_s, lasting=command.lasting).encode()
+    record = Started(argv=command.argv, workdir=workdir, fetch=command.fetch, offset_s=offset_s, lasting=command.lasting)
     at = None if not_before is None else round((not_before + offset_s) * 1e9)
-    said = container.ask(scripts.launch(job_id, command.argv, env, workdir, record, at, cpus, command.lasting)).decode("utf-8", "replace")
+    said = container.ask(scripts.launch(job_id, command.argv, env, workdir, record.encode(), at, cpus, command.lasting)).decode("utf-8", "replace")
     word, _, rest = said.partition("\n")
     if word == "missing":
         raise MissingTool(f"no program {command.argv[0]!r} in PATH={env['PATH']}", where=f"role {command.role} in pod {container.pod}",
                           remedy=f"use an image that has {command.argv[0]} (`image`), or correct its name")  # fmt: skip
     if word not in ("started", "attached"):
         raise RunFailed(f"cannot be started: {rest.strip() or word}", where=command.argv[0])
-    return PodJob(job_id, container, command.argv[0])
+    return PodJob(job_id, container, record if word == "started" else None)
 
 
 def _cut(data: bytes, sizes: Sequence[int]) -> list[bytes | None]:

@@ -1,7 +1,7 @@
 """The objects of an allocation as JSON. Pure: what ``plan --render`` prints is what is created.
 
-A role is a Job of one pod that is never restarted: a pod that ends takes its measurement with it and must not come back as another. The Job's deadline
-and its time to live make the cluster itself remove what a dead controller left; everything else belongs to the Job and goes with it.
+A role is a Job of one pod that is never restarted: a pod that ends takes its measurement with it and must not come back as another. The Job's
+deadline and its time to live make the cluster itself remove what a dead controller left; everything else belongs to the Job and goes with it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Part:
     @property
     def workdir(self) -> str:
         """The role's work directory: on the volume where it has one."""
-        return f"{VOLUME}/benchspec" if self.volume else WORK
+        return f"{VOLUME}/benchspec" if self.volume else f"{WORK}/{self.role}"
 
 
 def parts(options: Options, ownership: Ownership, allocation_id: str, roles: Sequence[Role], demand: Demand) -> Mapping[Role, Part]:
@@ -107,7 +107,7 @@ def _pod(options: Options, ownership: Ownership, allocation_id: str, part: Part,
         "enableServiceLinks": False,  # dozens of variables about other Services
         "terminationGracePeriodSeconds": 1,
         "securityContext": {
-            "runAsNonRoot": True, "runAsUser": USER, "runAsGroup": USER, "fsGroup": USER, "seccompProfile": {"type": "RuntimeDefault"},
+            "runAsNonRoot": True, "runAsUser": USER, "runAsGroup": USER, "seccompProfile": {"type": "RuntimeDefault"},
         },
         "containers": [{
             "name": CONTAINER,
@@ -131,6 +131,8 @@ def _pod(options: Options, ownership: Ownership, allocation_id: str, part: Part,
             *map(dict, options.tolerations),
         ],
     }  # fmt: skip
+    if part.volume:
+        spec["securityContext"]["fsGroup"] = USER  # volumes belong to root
     if part.host_network:
         spec |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
     else:
@@ -191,9 +193,11 @@ def claim(ownership: Ownership, allocation_id: str, part: Part, demand: Demand, 
         "kind": "PersistentVolumeClaim",
         "metadata": {"name": part.volume, "labels": ownership.labels(allocation_id, part.role), "ownerReferences": [owner]},
         "spec": {
-            "accessModes": ["ReadWriteOnce"], "storageClassName": str(demand.storage["class"]), "resources": {"requests": {"storage": str(size_bytes)}},
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": str(demand.storage["class"]),
+            "resources": {"requests": {"storage": str(size_bytes)}},
         },
-    }  # fmt: skip
+    }
 
 
 def storage_class(ownership: Ownership, demand: Demand) -> Object:

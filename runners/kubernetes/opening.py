@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from ...engine.errors import RunFailed
 from ...engine.spec import Site
 from .allocation import Place
@@ -37,13 +39,9 @@ def _ensure_namespace(api: Api, options: Options, run_id: str) -> None:
     if options.create_namespace:
         labels = {**MANAGED_BY, RUN: label_value(run_id), "pod-security.kubernetes.io/warn": "restricted"}
         annotations = {f"{GROUP}/ttl": f"{options.ttl_s:g}"}
-        try:
-            api.create(
-                NAMESPACES,
-                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": options.namespace, "labels": labels, "annotations": annotations}},
-            )
-        except Exists:
-            pass
+        metadata = {"name": options.namespace, "labels": labels, "annotations": annotations}
+        with contextlib.suppress(Exists):
+            api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
         return
     try:
         api.get(path)

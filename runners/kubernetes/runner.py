@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ...engine.ports import Commands, Leftover, Problem, RenderedFile, Session, Surroundings
 from ...engine.results import Finding
-from ...engine.spec import Experiment, Placement, Site, TrafficPath
+from ...engine.spec import Experiment, Placement, Role, Site, Step, TrafficPath
 from .options import is_pinned, read_options
 
 _PATHS = frozenset({
@@ -21,7 +21,7 @@ class KubernetesRunner:
     KIND = "kubernetes"
 
     def unsupported(self, experiment: Experiment, site: Site) -> Sequence[Problem]:
-        """Why this experiment cannot run here: paths that no pod takes, images without a digest where the site wants one, classes without provisioner."""
+        """Why this experiment cannot run here: paths that no pod takes, images without the digest the site wants, classes without provisioner."""
         from . import render
 
         problems = []
@@ -43,6 +43,20 @@ class KubernetesRunner:
         if render.demand_of(experiment).volumes and storage.get("create") is True and not storage.get("provisioner"):
             problems.append(Problem(message="found storage with create: true and no provisioner", remedy="name the provisioner of the class"))
         return problems
+
+    def unsupported_step(self, step: Step, site: Site) -> Sequence[Problem]:
+        """Why this lifecycle step cannot be carried out here: objects of the cluster are made by a program of the controller."""
+        if step.action in ("manifest", "chart") or "condition" in step.arguments:
+            what = "wait: condition" if step.action == "wait" else step.action
+            remedy = "use run with on: controller and kubectl or helm, such as run: [kubectl, apply, -f, FILE] or run: [kubectl, wait, ...]"
+            return [Problem(message=f"step {step.name}: found {what}, expected run, script or another wait", remedy=remedy)]
+        if step.on == Role.CONTROL_PLANE:
+            return [Problem(message=f"step {step.name}: found on: {step.on}, where no pods run", remedy="use on: controller")]
+        return []
+
+    def step_hosts(self, site: Site) -> Mapping[Role, str]:
+        """None: a cluster is steered from the controller."""
+        return {}
 
     def check(self, site: Site) -> Sequence[Finding]:
         """Doctor: reachability, rights, version."""

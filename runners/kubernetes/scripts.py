@@ -33,8 +33,8 @@ done
 }
 """
 
-# The wrapper between us and the program; $1 job directory, $2 work directory, $3 node's time to begin at in ns (or empty), $4 the job's id, $5 whether
-# what it leaves running goes on. Descriptor 3 keeps the program's stderr apart from the shell's own remarks.
+# The wrapper between us and the program; $1 job directory, $2 work directory, $3 node's time to begin at in ns (or empty), $4 the job's id, $5
+# whether what it leaves running goes on. Descriptor 3 keeps the program's stderr apart from the shell's own remarks.
 WRAPPER = f"""exec 3>&2 2>/dev/null
 set -C
 read -r s </proc/$$/stat && echo "$s" >"$1/pid" || exit 125
@@ -81,8 +81,8 @@ def launch(
     cpus: Sequence[int],
     lasting: bool,
 ) -> str:
-    """Start a job unless it was started: prints ``attached``, ``missing`` or ``started``. ``env`` holds secrets too, which only the program's environment
-    will hold."""
+    """Start a job unless it was started: prints ``attached``, ``missing`` or ``started``. ``env`` holds secrets too; they end up in the
+    program's environment and nowhere else."""
     path = env["PATH"]
     exports = "".join(f"export {name}={quote(value)}\n" for name, value in env.items() if name != "PATH")
     pinned = f'set -- taskset -c {",".join(map(str, cpus))} "$@"\n' if cpus else ""
@@ -151,7 +151,8 @@ had=; [ -e "$d/rc" ] && had=1
 {_LEADER}
 number=15
 others "$leader" "$m" ""
-[ -z "$k" ] || kill -TERM $k 2>/dev/null
+[ -n "$k" ] || exit 0
+ kill -TERM $k 2>/dev/null
 n=0
 while others "$leader" "$m" ""; [ -n "$k" ] && [ $n -lt {round(grace_s * 50)} ]; do sleep 0.02; n=$((n+1)); done
 if [ -n "$k" ]; then
@@ -175,7 +176,7 @@ case $r in "$top"/*) ;; *) return 1 ;; esac
 
 
 def collect(job_id: str, workdir: str, fetch: Sequence[str]) -> str:
-    """Prints one line of sizes (rc, began, ended, job, stdout, stderr, files; -1 for none), then all their bytes; ``outside`` for a name that leads out."""
+    """Prints one line of sizes (rc, began, ended, job, stdout, stderr, files; -1 for none), then all their bytes. ``outside``: a name leads out."""
     return f"""{_INSIDE}
 d={JOBS}/{quote(job_id)}
 set --
@@ -214,7 +215,7 @@ cat "$r"
 
 
 def await_listening(job_id: str, port: int, addresses: Sequence[str], timeout_s: float) -> str:
-    """Wait inside the container, without connecting, until the port is listened on: prints ``listening``, ``ended CODE`` or ``deaf``, and stderr's end."""
+    """Wait, without connecting, until the port is listened on: prints ``listening``, ``ended CODE`` or ``deaf``, and the end of its stderr."""
     return f"""d={JOBS}/{quote(job_id)}
 {_listens(port, addresses)}
 limit=$(($(date +%s%N) / 1000000 + {round(timeout_s * 1000)}))
@@ -243,7 +244,7 @@ def connect(host: str, port: int) -> str:
     h, p = quote(host), port
     return f"""if command -v nc >/dev/null; then nc -z -w 1 {h} {p} && echo accepted
 elif command -v bash >/dev/null; then timeout 1 bash -c ": </dev/tcp/$0/{p}" {h} 2>/dev/null && echo accepted
-elif command -v python3 >/dev/null; then python3 -c 'import socket,sys; socket.create_connection((sys.argv[1],int(sys.argv[2])),1)' {h} {p} 2>/dev/null \\
-&& echo accepted
+elif command -v python3 >/dev/null; then
+python3 -c 'import socket as s, sys; s.create_connection((sys.argv[1], int(sys.argv[2])), 1)' {h} {p} 2>/dev/null && echo accepted
 else echo toolless; fi; exit 0
 """

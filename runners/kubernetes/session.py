@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -48,12 +47,13 @@ class KubernetesSession:
     def facts(self) -> Mapping[str, Sequence[Fact]]:
         """What the API says of the cluster (``""``), and what a probe sees on each node that our pods may run on."""
         self.__dict__.pop("_nodes", None)
-        seen: dict[str, Sequence[Fact]] = {"": nodes.cluster_facts(self._place.api, list(self._nodes.values()))}
+        seen: dict[str, Sequence[Fact]] = {}
         for name, found in self._probe():
             own = nodes.node_facts(self._nodes[name]) if name in self._nodes else []
             known = {fact.name for fact in own if fact.value is not None}
             unseen = [replace(f, value=None) if f.name.startswith(_IMAGE_S_OWN) else f for f in found if f.name not in known]
             seen[name] = [*unseen, *(fact for fact in own if fact.value is not None or fact.name not in {f.name for f in unseen})]
+        seen[""] = nodes.cluster_facts(self._place.api, list(self._nodes.values()))
         return seen
 
     def _probe(self) -> list[tuple[str, Sequence[Fact]]]:
@@ -132,7 +132,7 @@ class KubernetesSession:
             return LostJob(job_id, error.message)
         if state[0] == "none":
             return None
-        self._jobs[job_id] = PodJob(job_id, container, "the program")
+        self._jobs[job_id] = PodJob(job_id, container)
         return self._jobs[job_id]
 
     def close(self) -> None:

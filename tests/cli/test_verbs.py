@@ -84,7 +84,8 @@ def test_plan_prints_text_and_json_and_renders(tmp_path: Path) -> None:
     scripts = [p.read_text() for p in (tmp_path / "out").rglob("*.sh")]
     assert any("taskset --cpu-list 1 iperf3 -s" in script for script in scripts)
     assert run_cli("plan", str(ROOT / "specs" / "constellation-azure.yaml"), "--render", str(tmp_path / "azure")).returncode == 0
-    assert "not part of this version" in next((tmp_path / "azure").rglob("NOTE.txt")).read_text()
+    jobs = [json.loads(path.read_text()) for path in (tmp_path / "azure").rglob("client-job.json")]
+    assert {job["kind"] for job in jobs} == {"Job"}
 
 
 @pytest.mark.parametrize(
@@ -177,11 +178,15 @@ def test_commands_of_the_spec_are_shown_and_need_consent(tmp_path: Path) -> None
     assert not (tmp_path / "run").exists()
 
 
-def test_what_this_version_cannot_run_is_refused_before_anything_is_created(tmp_path: Path) -> None:
+def test_a_cluster_that_is_not_there_is_told_with_its_context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
     done = run_cli("run", str(ROOT / "specs" / "constellation-azure.yaml"), "--out", str(tmp_path / "run"))
     assert done.returncode == 4
-    assert "the kubernetes runner is not part of this version yet" in done.stderr
-    assert not (tmp_path / "run").exists()
+    assert "no cluster can be found with context aks" in done.stderr
+    assert "what to do" in done.stderr
+
+
+def test_what_this_version_cannot_run_is_refused_before_anything_is_created(tmp_path: Path) -> None:
     document = spec_document(tmp_path / "counter")
     steps = [{"name": "x", "run": ["touch", str(tmp_path / "touched")]}, {"name": "y", "wait": {"condition": "pod/x Ready"}}]
     document["targets"]["a"]["lifecycle"] = {"bootstrap": steps}

@@ -24,15 +24,15 @@ _KUBERNETES = "-s -w " + " ".join(f"-X {_VERSION}.{name}" for name in ("gitVersi
 
 def directory() -> Path:
     """The directory of programs and images, made if it is not there yet."""
-    ready = next((path for path in (Path(os.environ.get("BENCHSPEC_CLUSTER_BIN") or "/nonexistent"), _READY) if path.is_dir()), None)
-    made = _cache() / _key(ready)
+    found = ready()
+    made = _cache() / _key(found)
     if (made / "complete").exists():
         return made
     made.mkdir(parents=True, exist_ok=True)
     with (made.parent / f"{made.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (made / "complete").exists():
-            _take(ready, made) if ready else _build(made)
+            _take(found, made) if found else _build(made)
             for name in COMPONENTS:
                 (made / name).unlink(missing_ok=True)
                 (made / name).symlink_to("kubernetes")
@@ -41,31 +41,37 @@ def directory() -> Path:
     return made
 
 
+def ready() -> Path | None:
+    """Where ready programs lie, if they do."""
+    places = (Path(os.environ.get("BENCHSPEC_CLUSTER_BIN") or "/nonexistent"), _READY)
+    return next((path for path in places if path.is_dir()), None)
+
+
 def _cache() -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return Path(base) / "benchspec-cluster"
 
 
-def _key(ready: Path | None) -> str:
+def _key(found: Path | None) -> str:
     """Changes with whatever the programs and images are made of."""
     digest = hashlib.sha256(images.recipe())
-    if ready is None:
+    if found is None:
         for path in sorted((HERE / "go").rglob("*.*")):
             digest.update(path.read_bytes())
     else:
-        digest.update("".join(f"{path} {path.stat().st_size}\n" for path in sorted(ready.iterdir())).encode())
+        digest.update("".join(f"{path} {path.stat().st_size}\n" for path in sorted(found.iterdir())).encode())
     return digest.hexdigest()[:16]
 
 
-def _take(ready: Path, made: Path) -> None:
+def _take(found: Path, made: Path) -> None:
     for name, known_as in (("kubernetes", ("kubernetes", "hyper")), ("local-path-provisioner", ("local-path-provisioner",)), ("fortio", ("fortio",))):
-        found = next((ready / f"{other}{end}" for other in known_as for end in ("", ".zst") if (ready / f"{other}{end}").exists()), None)
-        if found is None:
-            raise FileNotFoundError(f"{ready} has no {name}")
-        if found.suffix == ".zst":
-            subprocess.run(["zstd", "--quiet", "--decompress", "--force", str(found), "-o", str(made / name)], check=True)
+        one = next((found / f"{other}{end}" for other in known_as for end in ("", ".zst") if (found / f"{other}{end}").exists()), None)
+        if one is None:
+            raise FileNotFoundError(f"{found} has no {name}")
+        if one.suffix == ".zst":
+            subprocess.run(["zstd", "--quiet", "--decompress", "--force", str(one), "-o", str(made / name)], check=True)
         else:
-            shutil.copy(found, made / name)
+            shutil.copy(one, made / name)
         (made / name).chmod(0o755)
 
 

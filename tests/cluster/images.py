@@ -16,7 +16,21 @@ import tarfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-PACKAGES = ("coreutils", "procps", "util-linux", "findutils", "grep", "sed", "gzip", "tar", "iproute2", "hostname", "debianutils", "iputils-ping", "libc-bin")
+PACKAGES = (
+    "coreutils",
+    "procps",
+    "util-linux",
+    "findutils",
+    "grep",
+    "sed",
+    "gzip",
+    "tar",
+    "iproute2",
+    "hostname",
+    "debianutils",
+    "iputils-ping",
+    "libc-bin",
+)
 """Debian packages whose programs the tool image has, as any distribution's image would."""
 
 PROGRAMS = ("sh", "bash", "awk", "curl", "openssl", "fio", "iperf3", "netperf", "netserver", "ethtool", "nginx", "tc")

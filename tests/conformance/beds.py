@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -19,6 +20,8 @@ from benchspec.engine.ports import Completed, Runner, Session
 from benchspec.engine.spec import Site
 from benchspec.runners.registry import get_runner
 from tests import hosts
+from tests.cluster import sharing
+from tests.conformance import cluster_bed
 
 CONTROLLER = Path(__file__).with_name("controller.py")
 
@@ -40,6 +43,7 @@ class Bed:
     """A site of one runner, and an independent look at the hosts behind it: the client's first, and the server's where it has one of its own.
 
     ``state`` is the run's directory on each host. ``exclusive``: one run at a time uses the hosts. ``coarse_s``: how far times may be off.
+    ``kinds``: what the leftovers of a dead controller are. ``held`` is given back at the end.
     """
 
     runner: Runner
@@ -50,6 +54,8 @@ class Bed:
     environment: Mapping[str, str] = field(default_factory=dict)
     exclusive: bool = False
     coarse_s: float = 0.01
+    kinds: frozenset[str] = frozenset({"processes", "directory"})
+    held: ExitStack = field(default_factory=ExitStack)
     opened: list[Session] = field(default_factory=list)
 
     def connect(self, site: Site | None = None, run_id: str | None = None) -> Session:
@@ -133,4 +139,23 @@ def shared_hosts() -> hosts.Bed:
     return made
 
 
-BEDS: Mapping[str, Callable[[Path, str], Bed]] = {"local": local_bed, "ssh": ssh_bed}
+def kubernetes_bed(directory: Path, run_id: str) -> Bed:
+    """Client and server in pods of a two-node cluster, which a test has to itself."""
+    if (problem := sharing.missing()) is not None:
+        pytest.skip(problem)
+    held = ExitStack()
+    made, options = held.enter_context(cluster_bed.site_options())
+    return Bed(
+        runner=get_runner("kubernetes"),
+        site=Site(name="here", runner="kubernetes", options=options),
+        run_id=run_id,
+        state="/benchspec/state",
+        looks=tuple(cluster_bed.PodLook(made, run_id, role) for role in ("client", "server")),
+        exclusive=True,
+        coarse_s=0.1,
+        kinds=frozenset({"job", "pod", "lease"}),
+        held=held,
+    )
+
+
+BEDS: Mapping[str, Callable[[Path, str], Bed]] = {"kubernetes": kubernetes_bed, "local": local_bed, "ssh": ssh_bed}

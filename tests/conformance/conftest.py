@@ -21,6 +21,7 @@ def bed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iter
     made.close()
     for leftover in made.runner.leftovers(made.site, made.run_id):
         made.runner.remove(made.site, leftover)
+    made.held.close()
     shutil.rmtree(directory)
 
 
