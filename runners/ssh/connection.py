@@ -70,6 +70,9 @@ class Line:
                 first = self.verified is None  # then what is wrong is said at once
                 self._transport, self.verified = self._dial() if first else self._redial()
                 self._heard_at = time.monotonic()
+            if self._closed:  # while it was made
+                self._transport.close()
+                raise _broke(self._name)
             return self._transport
 
     def _redial(self) -> tuple[paramiko.Transport, Verified]:
