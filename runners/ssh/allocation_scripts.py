@@ -6,33 +6,30 @@ from .family import FAMILY_SCRIPT
 from .places import DIRECTORIES_SCRIPT
 
 # $1 run id, $2 site, $3 directory of work directories or nothing, $4 allocation id, then ROLE:CPUS:PORT, the port from which on a free one is sought.
-# Prints a line per role: role, port, CPUs. What a controller before wrote down is printed again: so a later one takes the allocation over.
+# Prints a line per role: role, port, CPUs. What a controller before wrote down is printed again: so a later one takes the allocation over. Each role
+# has a file and a directory of its own, since two hosts of a site may turn out to be one machine.
 # Ports are sought below those that the kernel gives to outgoing connections, so that none is taken between now and the server's start; one that any
 # socket of this host has, of whatever kind and in whatever state, is left alone.
 ALLOCATE_SCRIPT = (
     DIRECTORIES_SCRIPT
     + r"""
-id=$4 file=$site/allocations/$4
+id=$4 used=
 shift 4
-if [ -f "$file" ]; then cat "$file"; exit 0; fi
-rm -rf "$work/$id" # of a controller that died in the middle of this
-mkdir -m 700 -- "$work/$id" || exit 73
+mkdir -p -m 700 -- "$work/$id" || exit 73
 sockets() { cat /proc/net/tcp /proc/net/tcp6 /proc/net/udp /proc/net/udp6 2>/dev/null; }
-used=$(sockets | awk '{ n = split($2, part, ":"); if (n == 2) printf " %s ", part[2] }')
-lines=
 for wish; do
     role=${wish%%:*} port=${wish##*:} cpus=${wish#*:}
-    cpus=${cpus%:*}
+    cpus=${cpus%:*} file=$site/allocations/$role@$id
+    if [ -f "$file" ]; then cat "$file"; continue; fi
+    rm -rf "$work/$id/$role" # of a controller that died in the middle of this
     mkdir -m 700 -- "$work/$id/$role" || exit 73
+    [ -n "$used" ] || used=$(sockets | awk '{ n = split($2, part, ":"); if (n == 2) printf " %s ", part[2] }')
     while hex=$(printf %04X "$port"); do
         case $used in *" $hex "*) port=$((20000 + (port - 19999) % 10000)) ;; *) break ;; esac
     done
     used="$used $hex "
-    lines="$lines$role $port ${cpus:--}
-"
+    echo "$role $port ${cpus:--}" | cat >"$file.new" && mv -f "$file.new" "$file" && cat "$file" || exit 73
 done
-printf %s "$lines" >"$site/$id.new" && mv -f "$site/$id.new" "$file" || exit 73
-printf %s "$lines"
 """
 )
 
@@ -110,11 +107,11 @@ remove() {
 }
 for j in $mine; do remove "$jobs/$j"; done
 remove "$work/$id"
-rm -f "$allocations/$id"
+rm -f "$allocations"/*@"$id"
 left=
 [ -z "$found" ] || left=" processes$found"
 for j in $mine; do [ ! -e "$jobs/$j" ] || left="$left $jobs/$j"; done
-for p in "$work/$id" "$allocations/$id"; do [ ! -e "$p" ] || left="$left $p"; done
+for p in "$work/$id" "$allocations"/*@"$id"; do [ ! -e "$p" ] || left="$left $p"; done
 [ -z "$left" ] && echo released || echo "left$left"
 """
 )

@@ -1,15 +1,13 @@
 """Finding and ending processes on a host, in POSIX sh: the functions that scripts of several modules share.
 
 A job's processes are those of its wrapper's session, and those that left it but carry its marks in their environment (proc(5): /proc/PID/stat fields
-3, 5 and 6, /proc/PID/environ). Everything is read with the shell's builtins or one ``grep``, since a host may have no pgrep and its ps may be
+3, 5 and 6, /proc/PID/environ). Everything is read with the shell's builtins or ``grep``, since a host may have no pgrep and its ps may be
 anyone's.
 """
 
 from __future__ import annotations
 
 FAMILY_SCRIPT = r"""
-nl='
-'
 # a pause of $1 s; a sleep without fractions is taken for whole seconds
 nap() { sleep "$1" 2>/dev/null || sleep 1; }
 
@@ -25,22 +23,19 @@ scan_session() {
     done
 }
 
-# found = found + the living processes whose environment holds all of the marks $2 $3 ... (NAME=value), but not $1.
-# grep narrows them down in one process; a mark that is the beginning of another's is told apart afterwards
+# found = found + the living processes whose environment holds all of the marks $2 $3 ... (NAME=value), but not $1; one grep for each mark
 scan_marks() {
-    for p in $(grep -l -s -F -e "$2" /proc/[0-9]*/environ); do
+    but=$1
+    shift
+    files=$(grep -lzsFx -e "$1" /proc/[0-9]*/environ)
+    shift
+    for mark; do [ -z "$files" ] || files=$(grep -lzsFx -e "$mark" $files); done
+    for p in $files; do
         p=${p%/environ} p=${p#/proc/}
-        case " $found $1 " in *" $p "*) continue ;; esac
-        { line=$(tr '\0' '\n' <"/proc/$p/environ"); read -r life <"/proc/$p/stat"; } 2>/dev/null || continue
-        life=${life##*) }
-        case $life in [ZX]*) continue ;; esac
-        marked "$nl$line$nl" "$@" && found="$found $p"
+        case " $found $but " in *" $p "*) continue ;; esac
+        { IFS= read -r life <"/proc/$p/stat"; } 2>/dev/null || continue
+        case ${life##*) } in [ZX]*) ;; *) found="$found $p" ;; esac
     done
-}
-marked() {
-    held=$1
-    shift 2
-    for mark; do case $held in *"$nl$mark$nl"*) ;; *) return 1 ;; esac; done
 }
 
 # is $1 (pid) with start time $2 still the process it was, in this start of the host ($3)?

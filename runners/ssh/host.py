@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
 import time
@@ -11,7 +12,7 @@ from ...engine.errors import RunFailed
 from .clock import Clock, Reading, Stamp
 from .connection import Answer, Connection, Stream
 from .failures import ConnectionBroke, HostDiskFull, HostFailure
-from .lock import Hold
+from .lock import UNLOCK_SCRIPT, Hold
 from .options import HostOptions
 from .places import ENTER_SCRIPT, LEAVE_SCRIPT, NO_ROOM, Places
 
@@ -126,20 +127,23 @@ class Host:
                     self._measure(self._hold)
                     return
                 except HostFailure:
-                    self._hold = None
-            self._hold = Hold(self.connection, run_id, privileged=self.privileged)
+                    pass
+            before, self._hold = self._hold, Hold(self.connection, self.name, run_id, privileged=self.privileged)
             self._measure(self._hold)
+            if before is not None:  # what held the host behind the connection that broke
+                self.ask(UNLOCK_SCRIPT, (run_id, before.mark))
 
     def release(self) -> None:
         """Give the lock back. The connection is the pool's."""
         with self._guard:
+            hold, self._hold = self._hold, None
+            if hold is None:
+                return
             try:
-                if self._hold is not None:
-                    self._hold.release()
-            except HostFailure:
-                pass  # the host, if it lives, gives the lock back by itself
-            finally:
-                self._hold = None
+                hold.release()
+            except HostFailure:  # its connection broke: it holds on for a while, unless it is told
+                with contextlib.suppress(HostFailure):
+                    self.ask(UNLOCK_SCRIPT, (hold.run_id, hold.mark))
 
     @property
     def lock(self) -> str:

@@ -34,6 +34,11 @@ class SshJob:
         self.discarded = False
 
     @property
+    def directory(self) -> str:
+        """Where its files are on the host."""
+        return f"{self._jobs}/{self.job_id}"
+
+    @property
     def _where(self) -> str:
         return f"host {self.host.name}: job {self.job_id}"
 

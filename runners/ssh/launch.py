@@ -119,8 +119,10 @@ if [ -n "$lock" ]; then
     flock -n -s 9 && [ "${owner%% *}" = "$run" ] || say unlocked "$owner"
 fi
 cd "$jobs" && { mkdir -m 700 "$job" 2>/dev/null || [ -d "$job" ] || mkdir "$job"; } && cd "$job" || exit 73
+# the second try says why: dash's printf does not tell a full disk from others
+store() { printf '%s\n' "$2" >"$1" 2>/dev/null || printf '%s\n' "$2" | cat >"$1"; }
 undo() { [ -e pid ] || { cd .. && rm -rf "$job"; }; }
-{ [ -p end ] || mkfifo -m 600 end 2>/dev/null || [ -p end ] || mkfifo end; } && printf '%s\n' "$record" >"job.$$" && mv -f "job.$$" job \
+{ [ -p end ] || mkfifo -m 600 end 2>/dev/null || [ -p end ] || mkfifo end; } && store "job.$$" "$record" && mv -f "job.$$" job \
     && : >>stdout && : >>stderr || { undo; exit 73; }
 exec 4<>end
 own=$PATH away=

@@ -16,6 +16,7 @@ from .connection import Connection
 from .family import FAMILY_SCRIPT
 from .host import Host
 from .hosts import CREW, POOL, host_name, hosts_of_roles, workdir
+from .lock import LOCK_FILE_SCRIPT, UNLOCK_SCRIPT
 from .options import HostOptions, site_options
 from .places import Places, checked_name
 from .together import attempt, together
@@ -45,19 +46,8 @@ look() {
     found=$all
     scan_marks - "BENCHSPEC_RUN=$run" "BENCHSPEC_SITE=$site"
 }
-# the lock of this user, if it is this run's: its holders (not the wrappers of jobs, which are processes of the run), and its file
-holders() {
-    found=
-    scan_marks - "BENCHSPEC_LOCK=$run"
-}
-lock_file() {
-    for d in /var/tmp /tmp /dev/shm; do
-        lock=$d/benchspec.lock-$(id -u)
-        { read -r owner _ <"$lock"; } 2>/dev/null && [ "$owner" = "$run" ] && return 0
-    done
-    return 1
-}
 """
+    + LOCK_FILE_SCRIPT
 )
 
 # Prints a line per leftover: its kind, and for a directory its path
@@ -70,8 +60,9 @@ for p in "$work" "$state"; do
     case $p in "$state"/*) continue ;; esac
     if [ -d "$p" ] && [ ! -L "$p" ]; then printf 'directory %s\n' "$p"; fi
 done
-holders
-if [ -n "$found" ] || lock_file; then echo lock; fi
+found=
+scan_marks - "BENCHSPEC_LOCK=$run"
+if [ -n "$found" ] || lock_file "$run"; then echo lock; fi
 :
 """
 )
@@ -95,22 +86,6 @@ rmdir "$up" 2>/dev/null
 case $up in /var/tmp/benchspec-*/*) rmdir "${up%/*}" 2>/dev/null ;; esac
 [ ! -e "$4" ] && echo removed || echo left
 """
-
-# The file is removed behind the gate, and only if nobody holds it: the same run may have come back meanwhile. Says: freed, or held
-UNLOCK_SCRIPT = (
-    _RUN
-    + r"""
-look() { holders; }
-end_all
-if lock_file && command -v flock >/dev/null; then
-    exec 8<"${lock%/*}" 9<"$lock"
-    flock 8
-    flock -n 9 || { echo held; exit 0; }
-    rm -f "$lock"
-fi
-echo freed
-"""
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,8 +156,10 @@ def _run_of(visit: _Visit, site: Site, path: str) -> str:
 
 
 def _end(visit: _Visit, site: Site, run_id: str, kind: str) -> None:
-    script = END_PROCESSES_SCRIPT if kind == PROCESSES else UNLOCK_SCRIPT
-    word, pids = visit.host.word(script, _arguments(visit, site, run_id), timeout_s=_TIMEOUT_S)
+    if kind == PROCESSES:
+        word, pids = visit.host.word(END_PROCESSES_SCRIPT, _arguments(visit, site, run_id), timeout_s=_TIMEOUT_S)
+    else:
+        word, pids = visit.host.word(UNLOCK_SCRIPT, (run_id, f"BENCHSPEC_LOCK={run_id}"), timeout_s=_TIMEOUT_S)
     if word == "alive":
         raise RunFailed(
             f"processes {pids} do not end, even on SIGKILL",

@@ -12,6 +12,7 @@ Where a host has no `flock`, nothing is held: doctor says so. The same channel a
 from __future__ import annotations
 
 import getpass
+import secrets
 import shlex
 import socket
 import time
@@ -19,14 +20,15 @@ import time
 from ...engine.errors import Locked
 from .connection import Connection
 from .failures import HostDiskFull, HostSilent
+from .family import FAMILY_SCRIPT
 from .launch import MORE_PATH
 
 ANSWER_TIMEOUT_S = 30.0
 PATIENCE_S = 90
 """So long the lock outlives a broken connection by itself: longer than connecting again is tried."""
 
-# $1 run id, $2 who has it, $3 patience (s). Says: held FILE, free (no flock here), locked OWNER, or refused WHY. Then answers each line with
-# wall clock and uptime, until "bye", which gives the lock back at once. After a broken connection it stays for its patience.
+# $1 run id, $2 who has it, $3 patience (s), $4 token. Says: held FILE, free (no flock here), locked OWNER, or refused WHY. Then answers each line
+# with wall clock and uptime, until "bye", which gives the lock back at once. After a broken connection it stays for its patience.
 _HOLD = r"""
 say() { printf '%s\n' "$*"; }
 trap : HUP PIPE
@@ -50,7 +52,7 @@ if command -v flock >/dev/null; then
     read -r owner <"$lock"
     if [ "${owner%% *}" = "$1" ] && flock -n -s 9; then :
     elif flock -n 9; then
-        why=$({ printf '%s\n' "$1 $2" >"$lock"; } 2>&1) || { say refused "$why"; exit 0; }
+        why=$({ say "$1 $2" | cat >"$lock"; } 2>&1) || { say refused "$why"; exit 0; } # cat gives the reason, dash's printf does not
         flock -s 9
     else
         say locked "$owner"
@@ -74,15 +76,52 @@ flock -n 9 && rm -f "$lock"
 exit 0
 """
 
-HOLD_SCRIPT = f'exec env -i PATH="$PATH:{MORE_PATH}" LC_ALL=C BENCHSPEC_LOCK="$1" /bin/sh -c {shlex.quote(_HOLD)} benchspec-lock "$@"'
+HOLD_SCRIPT = (
+    f'exec env PATH="$PATH:{MORE_PATH}" LC_ALL=C BENCHSPEC_LOCK="$1" BENCHSPEC_HOLDER="$4" /bin/sh -c {shlex.quote(_HOLD)} benchspec-lock "$@"'
+)
+
+
+LOCK_FILE_SCRIPT = r"""
+# lock = the lock's file of this user; false if it is not that of run $1
+lock_file() {
+    for d in /var/tmp /tmp /dev/shm; do
+        lock=$d/benchspec.lock-$(id -u)
+        { read -r owner _ <"$lock"; } 2>/dev/null && [ "$owner" = "$1" ] && return 0
+    done
+    return 1
+}
+"""
+
+# $1 run id, $2 mark of the holders to end: of all of the run, or of one. The file is removed behind the gate, and only if nobody holds it any more:
+# jobs may, and so may the same run that came back. Says: freed, held, or alive and who
+UNLOCK_SCRIPT = (
+    FAMILY_SCRIPT
+    + LOCK_FILE_SCRIPT
+    + r"""
+mark=$2
+look() { found=; scan_marks - "$mark"; }
+end_all
+[ -z "$found" ] || { echo "alive$found"; exit 0; }
+if lock_file "$1" && command -v flock >/dev/null; then
+    exec 8<"${lock%/*}" 9<"$lock"
+    flock 8
+    flock -n 9 || { echo held; exit 0; }
+    rm -f "$lock"
+fi
+echo freed
+"""
+)
 
 
 class Hold:
     """The channel behind which a host is held for a run."""
 
-    def __init__(self, connection: Connection, run_id: str, *, privileged: bool) -> None:
-        self._stream = connection.stream(HOLD_SCRIPT, (run_id, describe_owner(), str(PATIENCE_S)), privileged=privileged)
-        self._host = connection.name
+    def __init__(self, connection: Connection, host: str, run_id: str, *, privileged: bool) -> None:
+        self.run_id = run_id
+        self.mark = f"BENCHSPEC_HOLDER={(token := secrets.token_hex(8))}"
+        """What the holding process carries in its environment."""
+        self._stream = connection.stream(HOLD_SCRIPT, (run_id, describe_owner(), str(PATIENCE_S), token), privileged=privileged)
+        self._host = host
         self._held = b""
         word, _, detail = self.line().partition(" ")
         if word not in ("held", "free"):

@@ -3,7 +3,7 @@
 Layout, all for the user alone (mode 0700)::
 
     /var/tmp/benchspec-UID/RUN_ID/SITE/jobs/JOB_ID/              see record.py
-    /var/tmp/benchspec-UID/RUN_ID/SITE/allocations/ALLOCATION_ID roles, ports and CPUs of an allocation
+    /var/tmp/benchspec-UID/RUN_ID/SITE/allocations/ROLE@ALLOCATION_ID port and CPUs of a role
     /var/tmp/benchspec-UID/RUN_ID/SITE/work/ALLOCATION_ID/ROLE/  work directories, unless the option ``workdir`` moves them to
     WORKDIR/benchspec-RUN_ID/SITE/ALLOCATION_ID/ROLE/
 
@@ -91,7 +91,7 @@ class Places:
 
     @property
     def allocations(self) -> str:
-        """One file per allocation that was not released."""
+        """One file per role and allocation that was not released."""
         return f"{self.state}/allocations"
 
     @property
