@@ -327,7 +327,7 @@ def test_steps_and_parts() -> None:
     first, second = RUNNER.parts(where)
     assert RUNNER.step_hosts(first) == {Role.CLIENT: "a"}
     assert RUNNER.step_hosts(second) == {Role.SERVER: "b", Role.MONITOR: "b"}
-    assert first.options["hosts"] == {  # type: ignore[index]
+    assert first.options["hosts"] == {
         "client": {"host": "a", "jump": "way-server"}, "gate": {"host": "g"}, "way-client": {"host": "a", "jump": "way-server"},
         "way-server": {"host": "b", "jump": "gate"}, "way-monitor": {"host": "b"},
     }  # fmt: skip

@@ -18,6 +18,7 @@ from benchspec.engine.ports import Allocation, Command, Job, Session
 from benchspec.engine.spec import Role, RolePlace, Site
 from benchspec.runners.registry import get_runner
 from benchspec.runners.ssh.failures import HostDiskFull, HostKeyChanged
+from benchspec.runners.ssh.job import SshJob
 from tests import hosts
 from tests.conformance.beds import CONTROLLER
 
@@ -251,7 +252,9 @@ def test_a_disk_that_fills_under_a_job_costs_that_job_alone(bed: hosts.Bed, sess
     host = bed.host("host2")
     host.shell(f"mkdir -p /var/tmp/benchspec-$(id -u {hosts.Login.PLAIN})")
     allocation = session.allocate([CLIENT, SERVER], "filling")
-    jobs = str(allocation.start(sh("true"), "first").directory.rpartition("/")[0])
+    first = allocation.start(sh("true"), "first")
+    assert isinstance(first, SshJob)
+    jobs = first.directory.rpartition("/")[0]
     host.small_disk(jobs, mode="777")
     try:
         job = allocation.start(sh(COUNT + "sleep 0.5; echo late"), "filled")
