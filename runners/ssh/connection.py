@@ -14,6 +14,7 @@ import paramiko
 
 from .become import Elevation
 from .channel import Broken, Exchange, Refused, Silence, open_channel, open_exchange
+from .dial import hang_up
 from .failures import BecomeRefused, ConnectionBroke, HostFailure, HostSilent, NotReached, ScriptKilled, ScriptTimeout, SessionsRefused, WrongShell
 from .framing import COMMAND, Sifter, frame, legible
 from .host_keys import Verified
@@ -71,7 +72,7 @@ class Line:
                 self._transport, self.verified = self._dial() if first else self._redial()
                 self._heard_at = time.monotonic()
             if self._closed:  # while it was made
-                self._transport.close()
+                hang_up(self._transport)
                 raise _broke(self._name)
             return self._transport
 
@@ -99,7 +100,7 @@ class Line:
             except Broken:
                 return
             except Silence as error:
-                transport.close()
+                hang_up(transport)
                 raise HostSilent(
                     f"accepted a connection and then did not answer for {2 * self._beat_s:g} s",
                     host=self._name,
@@ -126,7 +127,7 @@ class Line:
         self._closed = True
         transport = self._transport
         if transport is not None:
-            transport.close()
+            hang_up(transport)
 
 
 class Stream:
