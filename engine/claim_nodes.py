@@ -13,8 +13,10 @@ Placed = Mapping[tuple[str, str], frozenset[Role]]
 
 NOT_PLACED: Placed = MappingProxyType({})
 
-MEASURING = frozenset(Role) - {Role.MONITOR, Role.DATA_SINK, Role.CONTROL_PLANE}
-"""The roles of nodes that take part in what is measured."""
+ASIDE = frozenset({Role.MONITOR, Role.DATA_SINK, Role.CONTROL_PLANE})
+"""The roles of nodes that take no part in what is measured."""
+
+MEASURING = frozenset(Role) - ASIDE
 
 _OF_GROUPS = frozenset(NODE_FACTS.values())
 _OF_STORAGE = ("storage.", "disk.")

@@ -140,10 +140,19 @@ class Place:
             self.release()
 
 
+def volumes_of(experiment: Experiment) -> tuple[Role, ...]:
+    """The roles in which its workload writes to volumes (``VOLUMES``); the others get none made for them."""
+    return tuple(getattr(get_workload(experiment.tool), "VOLUMES", ()))
+
+
 def _demand(experiment: Experiment) -> Demand:
-    """A workload that writes to volumes says in which roles (``VOLUMES``); the others get none made for them."""
-    volumes = getattr(get_workload(experiment.tool), "VOLUMES", ())
-    return Demand(path=experiment.path, placement=experiment.placement, image=experiment.image, storage=experiment.storage, volumes=tuple(volumes))
+    return Demand(
+        path=experiment.path,
+        placement=experiment.placement,
+        image=experiment.image,
+        storage=experiment.storage,
+        volumes=volumes_of(experiment),
+    )
 
 
 def _refuse_secrets(commands: Commands) -> None:

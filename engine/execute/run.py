@@ -25,7 +25,7 @@ from .leftovers import sweep, used_sites
 from .leftovers import tell as told_of
 from .lifecycle import NOTHING, Adopted, Stage
 from .observe import Observatory
-from .places import Place
+from .places import Place, volumes_of
 from .precision import sessions_wanted
 from .problems import Catalogue, find_problems
 from .records import ALLOCATED, EXTENDED, RELEASED, RUN_FINISHED, RUN_RESUMED, RUN_STARTED, RUN_STOPPED
@@ -215,13 +215,16 @@ class Run:
         self._observatory.check_claims(target, [*mine, *shown], placed, allow_drift=self._options.allow_drift)
 
     def _to_survey(self, target: str, rounds: Sequence[Round]) -> list[Experiment]:
-        """One experiment with several roles for each placement and path that is to be measured; any one where there is none."""
+        """One experiment with several roles for each placement and path to be measured, and one that writes to volumes; any if there is none."""
         wanted = {round_.planned.experiment_id: None for round_ in rounds if any(s.sequence not in self._history.trials for s in round_.slots)}
         mine = [e for e in map(self._experiments.__getitem__, wanted) if e.target == target and e.id not in self._skipped]
         distinct: dict[object, Experiment] = {}
         for experiment in mine:
-            distinct.setdefault((experiment.roles, experiment.placement, experiment.path), experiment)
-        return [experiment for experiment in distinct.values() if len(experiment.roles) > 1] or mine[:1]
+            if len(experiment.roles) > 1:
+                distinct.setdefault((experiment.roles, experiment.placement, experiment.path), experiment)
+            elif volumes_of(experiment):
+                distinct.setdefault(experiment.roles, experiment)
+        return list(distinct.values()) or mine[:1]
 
     def _show(self, experiment: Experiment) -> tuple[FactSet, ...]:
         """Allocate ``experiment`` once without measuring. An allocation that does not come up is left for its rounds to tell."""

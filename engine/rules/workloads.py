@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from ..candidates import axes_of, candidates
+from ..claim_nodes import ASIDE
 from ..diagnostics import Path, Problem, alternatives, did_you_mean, quote
 from ..reading import mapping, quantity, text, whole
 from ..spec import Json
@@ -66,10 +67,11 @@ def placements(view: View) -> Iterator[Problem]:
 
 
 def _impossible(view: View, placement: str, target: str) -> str:
-    sites = len(view.site_options(target))
+    named = mapping(view.targets[target].get("sites"))
+    sites = len({text(site) for role, site in named.items() if role not in ASIDE}) if named else len(view.site_options(target))
     if placement == "across-sites" and sites == 1:
         return "which has one site"
-    if placement == "same-node" and len(set(map(text, mapping(view.targets[target].get("sites")).values()))) > 1:
+    if placement == "same-node" and sites > 1:
         return "whose roles are on several sites"
     if placement == "across-nodes" and sites <= 1:
         if view.kinds(target) == {"local"}:

@@ -253,7 +253,8 @@ def test_results_go_to_the_data_sink_with_their_sums(bed: hosts.Bed, tmp_path: P
     directory = make_run(tmp_path, document)
     execute(directory.path)
     (told,) = [r.data for r in records(directory.path) if r.type == "results.deposited"]
-    sums = dict(reversed(line.split("  ", 1)) for line in sink.shell(f"cd {told['directory']} && find . -type f -exec sha256sum {{}} +").splitlines())
+    lines = sink.shell(f"cd {told['directory']} && find . -type f -exec sha256sum {{}} +").splitlines()
+    sums = {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
     assert len(sums) == told["files"]
     for name, digest in sums.items():
         if name != "./journal.ndjson":

@@ -31,7 +31,8 @@ from benchspec.engine.plan import Plan
 from benchspec.engine.results import ClaimCheck, FactSet, Finding, Trial
 from benchspec.engine.rundir import FORMAT
 from benchspec.engine.schema import RUN, SchemaCheck, run_schema
-from tests.execute.bench import count, execute, make_run, spec_document, start_cli
+from tests.execute.bench import count, execute, make_run, run_cli, spec_document, start_cli, write_spec
+from tests.execute.pairs import Pair, execute_pair, make_pair_run
 
 PACKAGE = Path(benchspec.__file__).parent
 ROOMS = ("cli", "engine", "workloads", "runners", "reports")
@@ -136,13 +137,14 @@ def failures(tmp_path: Path) -> Path:
 
 
 def tools(tmp_path: Path) -> Path:
-    """A server and its client, and a program whose files are fetched; storage and a price in the plan."""
+    """A server and its clients, and a program whose files are fetched; storage and a price in the plan; a data sink."""
     target = {
-        "runner": "local",
-        "storage": {"path": str(tmp_path), "size": "1 GiB"},
+        "sites": {"client": "here", "server": "here", "data-sink": "keep"},
+        "storage": {"path": str(tmp_path), "cache": "none"},
         "price": {"per_hour": 0.2, "currency": "USD", "source": "https://example.org/prices", "as_of": "2026-03-01"},
     }
-    document = spec_document(tmp_path / "counter", targets={"a": target}, method=ONCE)
+    sites = {"here": {"kind": "local"}, "keep": {"kind": "local", "workdir": str(tmp_path / "far")}}
+    document = spec_document(tmp_path / "counter", sites=sites, targets={"a": target}, method=ONCE)
     document.pop("compare")
     document["workloads"] = {
         "net": {"tool": "iperf3", "with": {"duration": "1 s"}, "path": "loopback", "placement": "same-node", "matrix": {"streams": [1]}},
@@ -154,6 +156,23 @@ def tools(tmp_path: Path) -> Path:
     }
     path = make_run(tmp_path, document).path
     execute(path)
+    return path
+
+
+def pairs(tmp_path: Path) -> Path:
+    """Two clients in one trial, which begin together; their target stands already."""
+    document = one_target(tmp_path, seconds=0.05)
+    document["targets"]["a"]["lifecycle"] = {"bootstrap": [step("up", "true")], "destroy": [step("down", "true")]}
+    spec = write_spec(tmp_path / "stands.yaml", document)
+    brought = run_cli("up", str(spec), "--yes", "--out", str(tmp_path / "stands"))
+    assert brought.returncode == 0, brought.stderr
+    done = run_cli("run", str(spec), "--yes", "--up", str(tmp_path / "stands"), "--out", str(tmp_path / "adopting"))
+    assert done.returncode == 0, done.stderr
+    assert run_cli("down", str(tmp_path / "stands"), "--yes").returncode == 0
+    path = make_pair_run(tmp_path, document, Pair()).path
+    assert all(one.start_skew_s is not None for one in execute_pair(path, Pair()))
+    lines = (path / "journal.ndjson").read_bytes() + (tmp_path / "adopting" / "journal.ndjson").read_bytes()
+    (path / "journal.ndjson").write_bytes(lines)  # read line by line alone
     return path
 
 
@@ -207,7 +226,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Stored:
     found: Stored = {name: [] for name in RUN}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TEST_TOKEN", "canary-4711")
-        for make in (claims_gates_and_missing_tools, lifecycles, failures, tools, killed):
+        for make in (claims_gates_and_missing_tools, lifecycles, failures, tools, pairs, killed):
             collect(make(tmp_path_factory.mktemp("run")), found)
         collect(interrupted(tmp_path_factory.mktemp("run"), found), found)
     return found
