@@ -199,10 +199,16 @@ class SshAllocation:
         return {role: Node(name=share.host.name, identity=identities[share.host]) for role, share in self._shares.items()}
 
     def observe(self, peers: Surroundings) -> Mapping[Role, Sequence[Fact]]:
-        """The path from each role to the one it has to do with: interface, route, MTU."""
-        ends = [(role, far) for role in self._shares if (far := facts.far_end(role, peers.endpoints)) is not None]
-        found = together(lambda end: observe.path(self._shares[end[0]].host, peers.endpoints[end[1]].host), ends)
-        return {role: one for (role, _), one in zip(ends, found, strict=True)}
+        """The path from each role to the one it has to do with (interface, route, MTU), and the volume that the target names (``storage.path``)."""
+
+        def look(role: Role) -> tuple[Fact, ...]:
+            host, far = self._shares[role].host, facts.far_end(role, peers.endpoints)
+            path = observe.path(host, peers.endpoints[far].host) if far is not None else ()
+            return (*path, *(observe.volume(host, volume) if isinstance(volume, str) and role in self._demand.volumes else ()))
+
+        volume = self._demand.storage.get("path")
+        seen = zip(self._shares, together(look, self._shares), strict=True)
+        return {role: found for role, found in seen if found}
 
     def reach(self, role: Role, endpoint: Endpoint, timeout_s: float) -> None:
         """See from the role's host that ``endpoint`` accepts TCP connections. Raises RunFailed naming both ends."""

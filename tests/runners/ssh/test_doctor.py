@@ -152,7 +152,7 @@ def restart(host: hosts.Host) -> None:
 def spec(bed: hosts.Bed, path: Path, **changes: dict[str, Any]) -> str:
     document = {
         "apiVersion": "benchspec/v1", "kind": "Benchmark", "name": "looked-at", "title": "Looked at",
-        "targets": {"a": {"runner": {"kind": "ssh", **options(bed, **changes)}}},
+        "targets": {"a": {"runner": {"kind": "ssh", **options(bed, "bench", **changes)}}},
         "workloads": {"net": {"tool": "netperf", "with": {"duration": "1 s"}}},
     }  # fmt: skip
     path.write_text(yaml.safe_dump(document))
