@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...engine.ports import Runner
+from . import without_invoke as without_invoke  # before anything imports paramiko
 from .runner import SshRunner
 
 RUNNER: Runner = SshRunner()

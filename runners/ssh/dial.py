@@ -38,6 +38,9 @@ DROPPED = 3
 """So often a connection is tried that is closed before the host says who it is: sshd does that when many log in at once (MaxStartups)."""
 
 _DROP_PAUSE_S = 0.5
+_LOGIN_S = 30.0
+"""So long a host may take to let us in: it may ask a directory service, or be as busy as a host that is measured."""
+
 _PROXY_END_S = 1.0
 _IDLE_S = 2.0
 """So often the thread that reads an idle connection wakes; paramiko's own 0.1 s makes a controller of 64 hosts busy with nothing."""
@@ -99,7 +102,7 @@ def _dial(
         _negotiate(transport, route, trust.algorithms(route, shown))
         key = transport.get_remote_server_key()
         verified = trust.verify(route, HostKey(algorithm=key.get_name(), blob=key.asbytes()))
-        transport.auth_timeout = route.connect_timeout_s
+        transport.auth_timeout = max(_LOGIN_S, route.connect_timeout_s)
         verified = replace(verified, entered_with=keys.authenticate(transport, route))
     except BaseException:
         transport.close()

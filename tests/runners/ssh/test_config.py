@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,11 @@ def ask(home: Path) -> Ask:
         return config.route(site_options(Site(name="here", runner="ssh", options=options)), "client")
 
     return route
+
+
+def test_paramiko_has_no_means_to_execute_a_match() -> None:
+    code = "import benchspec.runners.ssh, paramiko.config, sys; print(paramiko.config.invoke, 'invoke' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "None False\n"
 
 
 def test_options_are_typed() -> None:

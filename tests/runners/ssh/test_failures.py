@@ -258,11 +258,15 @@ def test_sites_that_name_the_same_host_share_its_connection(bed: hosts.Bed, pool
         ("keeper", {"password": "${secret:env:BED}"}, SUDO_PASSWORD, b"root\n"),
         ("keeper", {"method": "su", "user": "keeper", "password": "${secret:env:BED}"}, SUDO_PASSWORD, b"keeper\n"),
         ("bench", {"method": "su", "user": "keeper", "password": "${secret:env:BED}"}, SUDO_PASSWORD, b"keeper\n"),
+        ("admin", {"method": "doas"}, "", b"root\n"),
         ("root", None, "", b"root\n"),
     ],
 )
-def test_becoming_another_user(connect: Connect, user: str, become: Any, password: str, expected: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_becoming_another_user(
+    connect: Connect, bed: hosts.Bed, user: str, become: Any, password: str, expected: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("BED", password)
+    bed.host("host2").shell("echo permit nopass admin >/etc/doas.conf; chmod 400 /etc/doas.conf")
     connection = connect("host2", user, **({} if become is None else {"become": become}))
     data = os.urandom(100_000)
     answer = connection.run('id -un; echo "$1" >&2; cat; exit 5', ("it's",), data, timeout_s=LONG_S, privileged=True)
@@ -281,6 +285,7 @@ def test_becoming_another_user(connect: Connect, user: str, become: Any, passwor
         ("keeper", {"method": "su"}, "BecomePasswordNeeded", "su always asks"),
         ("bench", None, "BecomeRefused", "gives the host no `become`"),
         ("admin", {"user": "nobody-of-that-name"}, "BecomeRefused", "sudo does not let the user become nobody-of-that-name"),
+        ("keeper", {"method": "doas"}, "BecomeRefused", "doas does not let the user become root"),
         ("admin", {"user": "-x"}, "BecomeRefused", "expected a user's name"),
         ("admin", {"method": "doas", "password": "${secret:env:BED}"}, "BecomeRefused", "doas reads passwords from a terminal only"),
         ("keeper", {"password": "${secret:env:NOT_THERE}"}, "RunFailed", "the environment has no NOT_THERE"),
