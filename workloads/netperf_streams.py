@@ -14,7 +14,8 @@ Figures: TypeAlias = "Mapping[str, float | None]"
 PERCENTILES: tuple[str, ...] = ("latency.p50", "latency.p90", "latency.p99")
 """Metrics that stay per process: percentiles of several processes cannot be combined."""
 
-_SUMMED = ("throughput", "throughput.sent", "transactions", "retransmits", "retransmits.remote")
+_RATES = ("throughput", "throughput.sent", "transactions")
+_SUMMED = ("retransmits", "retransmits.remote")
 _SMALLEST = ("duration", "latency.min")
 _LARGEST = ("latency.max",)
 
@@ -22,12 +23,15 @@ _LARGEST = ("latency.max",)
 def combine(processes: Sequence[Figures]) -> dict[str, float | None]:
     """One set of figures from processes that ran at the same time; what one of them lacks, the whole lacks.
 
-    Rates and retransmissions are summed. CPU shares are of the whole host, so every process saw the same ones: their mean, taken once.
+    The rate of all is what all moved over the time of the one that took longest: each ends when its own buffers have drained, so that the sum of
+    their own rates would exceed what went through a full link. Retransmissions are summed. CPU shares are of the whole host, so every process saw
+    the same ones: their mean, taken once.
     ``duration`` is the shortest, the most that all of them can have shared. Percentiles and netperf's own confidence figures are left out.
     """
     values = {name: _complete(processes, name) for name in dict.fromkeys(name for process in processes for name in process)}
     known = {name: column for name, column in values.items() if column}
     return {
+        **{name: _joint_rate(known[name], known.get("duration") or []) for name in _RATES if name in known},
         **{name: math.fsum(known[name]) for name in _SUMMED if name in known},
         **{name: min(known[name]) for name in _SMALLEST if name in known},
         **{name: max(known[name]) for name in _LARGEST if name in known},
@@ -39,6 +43,14 @@ def combine(processes: Sequence[Figures]) -> dict[str, float | None]:
 def _complete(processes: Sequence[Figures], name: str) -> list[float]:
     column = [value for process in processes if (value := process.get(name)) is not None]
     return column if len(column) == len(processes) else []
+
+
+def _joint_rate(rates: Sequence[float], durations: Sequence[float]) -> float:
+    """The rate of all together; the sum of their rates where it is not known how long they took."""
+    longest = max(durations, default=0.0)
+    if longest <= 0:
+        return math.fsum(rates)
+    return math.fsum(rate * duration for rate, duration in zip(rates, durations, strict=True)) / longest
 
 
 def _pooled_latency(known: Mapping[str, Sequence[float]]) -> dict[str, float | None]:

@@ -130,6 +130,12 @@ def test_streams_that_ran_one_after_the_other_are_not_summed() -> None:
         netperf.parse([at(10, 5), at(16, 5)], {})
 
 
+def test_the_rate_of_streams_that_end_at_different_times_is_what_went_through_the_link() -> None:
+    """Two streams on a link of 100 Mbit/s: one drains for 0.2 s longer, so that their own rates add up to more."""
+    short, long = (f"THROUGHPUT={rate}\nTHROUGHPUT_UNITS=10^6bits/s\nELAPSED_TIME={time}\n".encode() for rate, time in ((50, 8.0), (53.6585, 8.2)))
+    assert by_series(netperf.parse([completed(short), completed(long)], {}))["throughput"] == pytest.approx((50e6 * 8.0 + 53.6585e6 * 8.2) / 8.2)
+
+
 def test_what_one_process_lacks_the_whole_lacks() -> None:
     found = by_series(netperf.parse([completed(GOOD + b"LOCAL_TRANSPORT_RETRANS=3\n"), completed(GOOD)], {}))
     assert found == {"throughput": 200e6, "duration": 1.0}
