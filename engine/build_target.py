@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .build_steps import build_lifecycle
+from .matrix import label
 from .reading import any_quantity, items, mapping, quantity, text, whole
 from .spec import Cloud, Component, Cvm, Json, Layer, Limit, NodeGroup, Price, Role, Site, Target
 from .units import Dimension
@@ -119,6 +120,7 @@ def _limit(found: Mapping[str, Json]) -> Limit:
         applies_to=_text(found, "applies_to"),
         source=text(found["source"]),
         as_of=text(found["as_of"]),
+        where=tuple((axis, label(value)) for axis, value in mapping(found.get("where")).items()),
     )
 
 

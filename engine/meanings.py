@@ -75,7 +75,8 @@ def _of_target(target: Target) -> Meanings:
     for component in target.components:
         yield from _leaves(f"{at}.components.{component.name}", Subject.ENVIRONMENT, "component", codec.encode(component))
     for limit in target.limits:
-        of = f"({limit.applies_to})" if limit.applies_to else ""
+        names = [*([limit.applies_to] if limit.applies_to else []), *(f"{axis}={label}" for axis, label in limit.where)]
+        of = f"({', '.join(names)})" if names else ""
         yield from _leaves(f"{at}.limits.{limit.metric}{of}", Subject.JUDGEMENT, "limit", _readable(limit))
     yield from _leaves(f"{at}.price", Subject.JUDGEMENT, "price", codec.encode(target.price) if target.price else None)
 

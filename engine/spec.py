@@ -142,7 +142,10 @@ class NodeGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """A documented limit of a metric class, in base units. ``burst`` defaults to ``sustained``."""
+    """A documented limit of a metric class, in base units. ``burst`` defaults to ``sustained``.
+
+    ``where`` holds (axis, label) pairs: only points of a matrix that have them all are bounded by it (empty: everything).
+    """
 
     metric: str
     sustained: float
@@ -152,6 +155,7 @@ class Limit:
     applies_to: str | None
     source: str
     as_of: str
+    where: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

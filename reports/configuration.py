@@ -41,7 +41,8 @@ def write_limit(limit: Limit) -> str:
     scale = scale_column([limit.sustained, limit.burst], limit.unit)
     burst = f" (burst {scale.declared(limit.burst)})" if limit.burst != limit.sustained else ""
     applies = f", applies to {limit.applies_to}" if limit.applies_to else ""
-    return f"{scale.declared(limit.sustained)}{burst}, layer {limit.layer}{applies}; {limit.source}, as of {limit.as_of}"
+    where = "".join(f", {axis} {label}" for axis, label in limit.where)
+    return f"{scale.declared(limit.sustained)}{burst}, layer {limit.layer}{applies}{where}; {limit.source}, as of {limit.as_of}"
 
 
 def write_price(price: Price | None) -> str:

@@ -288,6 +288,7 @@ class View:
     configurations: tuple[Configuration, ...]
     facts: FactTable
     claims: tuple[ClaimRow, ...]
+    confidential: tuple[str, ...]
     cautions: tuple[Caution, ...]
     findings: tuple[FindingRow, ...]
     differences: tuple[ObservedDifference, ...]

@@ -7,14 +7,28 @@ from fnmatch import fnmatchcase
 
 from .model import Configuration, FactLine, FactRow, FactTable
 
-PRIVATE = ("*.id", "*.uuid", "*.serial", "host.name", "*hostname*", "*.address", "*.addresses", "*machine_id", "ssh.*")
+PRIVATE = ("*.id", "*.uuid", "*.serial", "host.name", "*hostname*", "*.address", "*.addresses", "*machine_id", "*.instance", "ssh.*")
 """What names a machine: on no page and in no export."""
-VOLATILE = ("host.uptime", "boot.*", "load.*", "memory.available", "disk.free", "disk.requests", "cpu.steal", "cpu.throttled", "clock.*", "time.*")
+VOLATILE = (
+    "host.uptime",
+    "boot.*",
+    "load.*",
+    "memory.available",
+    "disk.free",
+    "disk.requests",
+    "storage.free",
+    "storage.requests",
+    "cvm.report",
+    "cpu.steal",
+    "cpu.throttled",
+    "clock.*",
+    "time.*",
+)
 """What differs from one moment to the next: not a property of a target."""
 MAIN = (
     "cloud.*", "machine.type", "machine.product", "nodes.*", "node.*", "cpu.model", "cpu.count", "cpu.governor", "cpu.smt", "cpu.turbo",
-    "memory.total", "os.name", "os.arch", "kernel.release", "virt.kind", "cvm.*", "net.mtu", "net.speed", "net.link", "net.driver",
-    "net.congestion_control", "cni.*", "mesh.*", "kubernetes.*", "storage.*", "disk.device", "disk.filesystem", "disk.scheduler",
+    "memory.total", "os.name", "os.arch", "kernel.release", "virt.kind", "cvm.*", "path.mtu", "path.kind", "net.mtu", "net.speed", "net.link",
+    "net.driver", "net.congestion_control", "cni.*", "mesh.*", "kubernetes.*", "storage.*", "disk.device", "disk.filesystem", "disk.scheduler",
     "disk.encryption", "disk.rotational", "tool.*",
 )  # fmt: skip
 """What is shown of every target, whether it differs or not."""

@@ -86,7 +86,8 @@ def _limit(saturation: Saturation) -> str:
         return ""
     of = f" of the {check.limit.applies_to}" if check.limit.applies_to else ""
     where = f"{saturation.axis} {saturation.at_most}"
-    return f" That is {write_share(check.share_of_attainable)} of what the documented {check.limit.metric}{of} can carry, so the limit is full with {where}."
+    share = f"{write_share(check.share_of_attainable)} of what the documented {check.limit.metric}{of} can carry"
+    return f" That is {share}, so the limit is full with {where}."
 
 
 def _at_most(point: SweepPoint) -> str:

@@ -10,6 +10,7 @@ from ..engine.findings import CODES
 from ..engine.notes import why_no_policy
 from ..engine.results import Finding, FindingLevel, RunData
 from .candidates import list_differences
+from .confidential import describe_confidential
 from .configuration import describe_targets, list_claims
 from .method import FORMULAS, describe_method, list_warnings
 from .model import Absence, Caution, FindingRow, Item, Statement, View
@@ -47,6 +48,7 @@ def build_view(run: RunData, analysis: Analysis) -> View:
         configurations=configurations,
         facts=compare_facts(configurations),
         claims=list_claims(run),
+        confidential=describe_confidential(run),
         cautions=_cautions(findings),
         findings=findings,
         differences=list_differences(run, analysis),

@@ -9,12 +9,15 @@ from pathlib import Path
 import pytest
 
 import benchspec.specs
+from benchspec.engine.analysis.limits import Link, check_limits, limits_of
+from benchspec.engine.analysis.model import LimitState
 from benchspec.engine.diff import diff_specs
 from benchspec.engine.load import check_spec, load_spec
 from benchspec.engine.plan import Plan, plan, plan_to_json
 from benchspec.engine.reading import mapping
 from benchspec.engine.spec import Experiment, LoadedSpec, Target
 from benchspec.engine.units import Dimension, parse_quantity
+from benchspec.reports.numbers import write_share
 from benchspec.workloads.registry import WORKLOADS
 
 FOLDER = Path(benchspec.specs.__file__).parent
@@ -214,23 +217,44 @@ PREMIUM = {"P10": ("500 1/s", "100 MB/s"), "P20": ("2300 1/s", "150 MB/s"), "P30
 
 
 @pytest.mark.parametrize("disk", PREMIUM)
-def test_every_premium_disk_is_planned_with_its_own_limits(disk: str) -> None:
+def test_every_premium_disk_is_held_against_its_own_limits(disk: str) -> None:
     iops, throughput = PREMIUM[disk]
-    loaded = load("azure-disk-encryption", f"vars.disk={disk}", f"vars.iops={iops}", f"vars.throughput={throughput}", r"vars.file=X:\test.dat")
-    made = plan(loaded, WORKLOADS, only=["workload=data-*"])
-    assert len(made.experiments) == 6
-    assert {e.parameters["path"] for e in made.experiments} == {r"X:\test.dat"}
-    found = limits(loaded.spec.target("ade"))
-    assert found["storage.iops", "disk"][0] == parse_quantity(iops, Dimension.RATE)
-    assert found["storage.throughput", "disk"][0] == parse_quantity(throughput, Dimension.BYTE_RATE)
+    of_disk = [e for e in planned("azure-disk-encryption").experiments if e.point == (("disk", disk),)]
+    assert sorted((e.target, e.workload) for e in of_disk) == [(t, w) for t in ("ade", "plain", "sse") for w in ("iops", "throughput")]
+    for each in of_disk:
+        found = {limit.metric: limit.sustained for limit in limits_of(load("azure-disk-encryption").spec.target(each.target), each)}
+        assert found == {
+            "storage.iops": parse_quantity(iops, Dimension.RATE),
+            "storage.throughput": parse_quantity(throughput, Dimension.BYTE_RATE),
+        }
 
 
 def test_diskspd_runs_with_the_published_settings() -> None:
     found = by_cell("azure-disk-encryption")
-    data, system = found["ade data-iops"].parameters, found["ade os-iops"].parameters
+    data, system = found["ade iops[disk=P20]"].parameters, found["ade iops[disk=OS]"].parameters
     assert (data["block_size"], data["outstanding"], data["write_ratio"]) == ("8 KiB", 64, "100 %")
     assert (system["outstanding"], data["warmup"], data["duration"], data["file_size"]) == (16, "30 s", "90 s", "1 GiB")
-    assert found["ade data-throughput"].parameters["block_size"] == "2 MiB"
+    assert found["ade throughput[disk=P10]"].parameters["block_size"] == "2 MiB"
+    assert len({e.parameters["path"] for key, e in found.items() if key.startswith("ade iops")}) == 4, "each disk has a file of its own"
+
+
+@pytest.mark.parametrize(
+    ("cell", "value", "share", "state"),
+    [
+        ("ade iops[disk=P10]", 494.24, "98.8 %", LimitState.BOUND),  # printed as 99 % in the post
+        ("ade iops[disk=P10]", 510.0, "102 %", LimitState.BOUND),
+        ("plain throughput[disk=P10]", 97.28e6, "97.3 %", LimitState.FREE),
+        ("ade throughput[disk=P10]", 72.55e6, "72.5 %", LimitState.FREE),  # printed as 73 %
+        ("plain throughput[disk=P30]", 199.86e6, "99.9 %", LimitState.BOUND),
+        ("plain throughput[disk=P30]", 199.99e6, "99.99 %", LimitState.BOUND),  # never rounded up to 100 %
+    ],
+)
+def test_published_figures_by_the_one_rule_for_percent_of_a_limit(cell: str, value: float, share: str, state: LimitState) -> None:
+    experiment = by_cell("azure-disk-encryption")[cell]
+    target = load("azure-disk-encryption").spec.target(experiment.target)
+    metric = next(m for m in WORKLOADS["diskspd"].metrics({}) if m.name == experiment.primary)
+    (found,) = check_limits(value, metric, limits_of(target, experiment), Link())
+    assert (write_share(found.share_of_documented), found.state) == (share, state)
 
 
 # on hosts that any machine can make

@@ -12,7 +12,7 @@ from ..results import Metric, RunData, Trial, TrialStatus
 from ..spec import Experiment
 from .describe import Described, centres, describe, modes_of, prepare
 from .evidence import Evidence
-from .limits import check_limits, link_of
+from .limits import check_limits, limits_of, link_of
 from .model import Cell, LimitCheck, Summary
 from .series import Columns, Observed, SessionTable, fold, metric_of
 
@@ -109,8 +109,9 @@ class _CellMaker:
         self._counts = observed.counts(experiment.id)
         self._trials = observed.measured.get(experiment.id, ())
         self._skipped = run.skipped.get(experiment.id)
-        self._target = run.spec.target(experiment.target)
-        self._link = link_of(experiment, self._target, evidence)
+        target = run.spec.target(experiment.target)
+        self._limits = limits_of(target, experiment)
+        self._link = link_of(experiment, target, evidence)
 
     def cell(self, series: str, metric: Metric, summary: Summary | None, primary: bool) -> Cell:
         return Cell(
@@ -123,11 +124,11 @@ class _CellMaker:
             counts=self._counts,
             summary=summary,
             not_measured=None if summary is not None else self._skipped or why_not_measured(self._trials),
-            limits=self._limits(metric, summary),
+            limits=self._checks(metric, summary),
         )
 
-    def _limits(self, metric: Metric, summary: Summary | None) -> tuple[LimitCheck, ...]:
-        return () if summary is None else check_limits(summary.centre, metric, self._target.limits, self._link)
+    def _checks(self, metric: Metric, summary: Summary | None) -> tuple[LimitCheck, ...]:
+        return () if summary is None else check_limits(summary.centre, metric, self._limits, self._link)
 
 
 def why_not_measured(trials: Sequence[Trial]) -> str:

@@ -72,6 +72,11 @@ def check_limits(value: float, metric: Metric, limits: Sequence[Limit], link: Li
     return tuple(check_limit(value, metric, limit, link) for limit in _applicable(metric, limits))
 
 
+def limits_of(target: Target, experiment: Experiment) -> tuple[Limit, ...]:
+    """The limits of ``target`` that hold at the experiment's point."""
+    return tuple(limit for limit in target.limits if set(limit.where) <= set(experiment.point))
+
+
 def is_bound(checks: Sequence[LimitCheck]) -> bool:
     """Whether some documented limit, not the software, explains the result."""
     return any(check.state in BOUND_STATES for check in checks)

@@ -100,7 +100,8 @@ BS251 warning | a date in the future | as_of is the day on which a source was re
 BS252 error | an unknown class of limits | Limits are of storage, network or cpu metrics.
 BS253 error | a limit in the wrong unit | storage.throughput is in bytes per second, network.throughput in bits per second, iops and packets in 1/s.
 BS254 error | burst below sustained | What can be had for a short time cannot be less than what can be kept up.
-BS255 warning | two limits for the same thing | The same metric, layer and applies_to has two limits.
+BS255 warning | two limits for the same thing | The same metric, layer, applies_to and where has two limits.
+BS256 warning | a limit at points that do not exist | limits[].where names an axis of a workload that runs on the target, and one of its values.
 BS260 error | an axis that is no parameter | A scalar axis sets the tool's parameter of its name, path or placement; no such parameter exists.
 BS261 warning | an axis that hides a parameter | The parameter is also set in with, where it has no effect.
 BS262 warning | an exclude that matches nothing | No point of the matrix has these values.

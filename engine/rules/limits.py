@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 
+from ..candidates import axes_of
 from ..diagnostics import Path, Problem, alternatives, did_you_mean, quote
+from ..matrix import label
 from ..reading import any_quantity, items, mapping, text
 from ..spec import Json
 from ..units import Dimension, expectation
@@ -83,12 +85,26 @@ def twice(view: View) -> Iterator[Problem]:
     """BS255: one limit for each metric, layer and thing."""
     seen: dict[tuple[object, ...], Path] = {}
     for path, limit in _limits(view):
-        key = (path[1], *(text(limit.get(name)) for name in ("metric", "layer", "applies_to")))
+        where = tuple(sorted((axis, label(value)) for axis, value in mapping(limit.get("where")).items()))
+        key = (path[1], *(text(limit.get(name)) for name in ("metric", "layer", "applies_to")), where)
         if text(limit.get("metric")) and key in seen:
             found = f"another limit for {quote(limit['metric'])}"
-            yield Problem(code="BS255", path=(*path, "metric"), found=found, expected="one for each metric, layer and applies_to")
+            yield Problem(code="BS255", path=(*path, "metric"), found=found, expected="one for each metric, layer, applies_to and where")
         seen.setdefault(key, path)
 
 
-CHECKS = (classes, values, dates, twice)
+def places(view: View) -> Iterator[Problem]:
+    """BS256: the points that a limit is of exist."""
+    for path, limit in _limits(view):
+        axes = [axis for name, workload in view.workloads.items() if str(path[1]) in view.targets_of(name) for axis in axes_of(workload)]
+        for axis, value in mapping(limit.get("where")).items():
+            labels = [label(each) for found in axes if found.name == axis for each in found.values]
+            if label(value) not in labels:
+                found, known = f"{axis}: {label(value)}", labels or [each.name for each in axes]
+                expected = f"a value of this axis: {alternatives(labels)}" if labels else "an axis of a workload that runs there"
+                hint = did_you_mean(label(value) if labels else axis, known)
+                yield Problem(code="BS256", path=(*path, "where", axis), found=quote(found), expected=expected, hint=hint)
+
+
+CHECKS = (classes, values, dates, twice, places)
 """The rules of this module."""

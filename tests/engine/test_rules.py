@@ -119,6 +119,12 @@ CASES: list[tuple[str, str, list[str], list[str]]] = [
     ("BS253", "clusters", ["targets.aks.limits[1].sustained=60 Mbit/s"], ["targets.aks.limits[1].sustained=60 MiB/s"]),
     ("BS254", "clusters", ["targets.aks.limits[0].burst=400 1/s"], ["targets.aks.limits[0].burst=500 1/s"]),
     ("BS255", "clusters", [LIMIT + "disk}"], [LIMIT + "machine}"]),
+    (
+        "BS256",
+        "clusters",
+        [f"{LIMIT}tmp, where: {{jobs: read_iops}}}}", f"{LIMIT}tmp, where: {{job: reed_iops}}}}"],
+        [f"{LIMIT}tmp, where: {{job: read_iops}}}}"],
+    ),
     ("BS260", "hosts", ["workloads.bandwidth.matrix={lenght: [1400 B]}"], ["workloads.bandwidth.matrix={length: [1400 B]}"]),
     ("BS261", "hosts", ["workloads.bandwidth.matrix={duration: [5 s, 6 s]}"], ["workloads.bandwidth.matrix={omit: [1 s, 2 s]}"]),
     ("BS261", "hosts", ["workloads.boot.matrix={placement: [any]}", "workloads.boot.placement=any"], ["workloads.boot.matrix={placement: [any]}"]),

@@ -12,12 +12,13 @@ from benchspec.engine.load import check_spec
 from benchspec.engine.rules import RULES
 
 FOLDER = Path(benchspec.specs.__file__).parent
-AZURE, VAULT, CNI, MESH, DISKS, QUICK = (
+AZURE, VAULT, CNI, MESH, DISKS, PREMIUM, QUICK = (
     "constellation-azure",
     "vault-constellation",
     "cni-beyond-10g",
     "mesh-multicluster",
     "azure-disk-encryption-standard",
+    "azure-disk-encryption",
     "quickstart",
 )
 ONE_BYTE = "    title: Requests and responses of one byte\n"
@@ -81,6 +82,7 @@ SLIPS: list[tuple[str, str, str, str]] = [
     ("BS253", AZURE, "sustained: 60 MB/s, burst: 150 MB/s", "sustained: 60 Mbit/s, burst: 150 MB/s"),
     ("BS254", AZURE, "burst: 600 1/s", "burst: 400 1/s"),
     ("BS255", AZURE, "burst: 20000 1/s, applies_to: machine", "burst: 20000 1/s, applies_to: disk"),
+    ("BS256", PREMIUM, "where: {disk: P30}, source", "where: {disk: P31}, source"),
     ("BS260", CNI, "matrix: {streams: [1, 3]}", "matrix: {stream: [1, 3]}"),
     ("BS261", CNI, "cpu: true, latency: true}", "cpu: true, latency: true, streams: 2}"),
     ("BS262", AZURE, PROTOCOLS, PROTOCOLS + "    exclude: [{protocol: sctp}]\n"),

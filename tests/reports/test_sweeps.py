@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchspec.engine.analysis.analyse import analyse
-from benchspec.engine.expand import baseline_point
+from benchspec.engine.matrix import baseline_point
 from benchspec.engine.results import RunData
 from benchspec.engine.spec import Method, TrafficPath, WorkloadSpec
 from benchspec.reports import html, markdown

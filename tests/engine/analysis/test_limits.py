@@ -8,7 +8,7 @@ import pytest
 
 from benchspec.engine.analysis.efficiency import link_efficiency
 from benchspec.engine.analysis.evidence import Evidence
-from benchspec.engine.analysis.limits import Link, check_limit, check_limits, is_bound, limit_state, link_of
+from benchspec.engine.analysis.limits import Link, check_limit, check_limits, is_bound, limit_state, limits_of, link_of
 from benchspec.engine.analysis.model import LimitState
 from benchspec.engine.errors import UnitError
 from benchspec.engine.results import Direction, Fact, FactSet, Metric
@@ -180,3 +180,12 @@ def test_the_path_that_the_traffic_was_seen_to_take_counts() -> None:
 def test_udp_and_its_datagrams_come_from_the_parameters() -> None:
     link = _link({}, parameters={"protocol": "udp", "length": "8 KiB"})
     assert (link.protocol, link.datagram) == ("udp", 8192)
+
+
+def test_a_limit_holds_at_its_points_only() -> None:
+    everywhere, here = _limit(1000.0), replace(_limit(500.0), where=(("disk", "P10"),))
+    at_p10 = replace(synthetic.experiment("a"), point=(("disk", "P10"), ("streams", "1")))
+    of_both = synthetic.target("a", (everywhere, here))
+    assert limits_of(of_both, at_p10) == (everywhere, here)
+    assert limits_of(of_both, replace(at_p10, point=(("disk", "P20"),))) == (everywhere,)
+    assert limits_of(of_both, replace(at_p10, point=())) == (everywhere,)

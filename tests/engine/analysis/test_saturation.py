@@ -25,12 +25,14 @@ LINK = Limit(
 )
 
 
-def sweep_run(curve: Sequence[float], sessions: int = 10, **more: object) -> RunData:
+def sweep_run(
+    curve: Sequence[float], sessions: int = 10, metric: Metric = THROUGHPUT, method: Method | None = None, gap: int | None = None
+) -> RunData:
     """A sweep of ``streams`` on one target whose sessions scatter by 1 % around ``curve``, sharing most of it."""
     rng = np.random.default_rng(7)
     shared = rng.normal(0, 0.01, sessions)
     values = [point * np.exp(shared + rng.normal(0, 0.005, sessions)) for point in curve]
-    return made(values, **more)
+    return made(values, metric, method, gap)
 
 
 def made(values: Sequence[NDArray[np.float64]], metric: Metric = THROUGHPUT, method: Method | None = None, gap: int | None = None) -> RunData:
