@@ -90,9 +90,10 @@ class Stage:
         if target in self._seen or self._standings.last.get(standing.key) is standing:
             return
         self._standings.adopt(standing)
-        told = {"target": target, "run_id": self._adopted.run_id, "directory": self._adopted.directory, "attempt": standing.bringing.attempt}
+        where = self._adopted.directory
+        told: dict[str, Json] = {"target": target, "run_id": self._adopted.run_id, "directory": where, "attempt": standing.bringing.attempt}
         self._journal.append(ADOPTED, told)
-        self._observer.notify(Event(kind=ADOPTED, message=f"use     {target} as it stands ({self._adopted.directory})", data=dict(told)))
+        self._observer.notify(Event(kind=ADOPTED, message=f"use     {target} as it stands ({where})", data=told))
 
     def changes(self, target: str) -> bool:
         """Whether the target is not what it is measured as before its steps were carried out."""

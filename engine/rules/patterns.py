@@ -21,7 +21,7 @@ def unusable(view: View) -> Iterator[Problem]:
     for workload, about in view.workloads.items():
         tool = view.tools.get(workload)
         if tool is not None and tool.declares:
-            holders = [(("workloads", workload, "with"), about)]
+            holders: list[tuple[Path, Mapping[str, Json]]] = [(("workloads", workload, "with"), about)]
             holders += [(("workloads", workload, "overrides", name, "with"), mapping(o)) for name, o in mapping(about.get("overrides")).items()]
             for path, holder in holders:
                 yield from _rules(mapping(mapping(holder.get("with")).get(tool.declares)), (*path, tool.declares))

@@ -19,6 +19,7 @@ from benchspec.engine.errors import RunFailed
 from benchspec.engine.execute.events import Event
 from benchspec.engine.readback import read_run
 from benchspec.engine.results import TrialStatus
+from benchspec.engine.rundir import RunDirectory
 from benchspec.runners.ssh import connection
 from tests import hosts
 from tests.execute.bench import Recorder, execute, finished, make_run, records, run_cli, spec_document, start_cli, write_spec
@@ -74,10 +75,12 @@ def document(bed: hosts.Bed, *, script: str = "echo rate: 1", slow_s: float = 0,
     """One target on three hosts that is brought up and down on each of them; its trials run on the first."""
     found = spec_document(Path("/var/tmp/counter"), script=script, method=ONCE)
     del found["targets"]["b"], found["compare"]
-    step = {"on": "hosts", "env": {"SLOW": str(slow_s)}}
+    up, down = (
+        {"name": name, "on": "hosts", "run": ["sh", "-c", script], "env": {"SLOW": str(slow_s)}} for name, script in (("up", UP), ("down", DOWN))
+    )
     found["targets"]["a"] = {
         "runner": bed.site(["client", "server", "monitor"], **{"connect_timeout": "5 s", **site}),
-        "lifecycle": {"bootstrap": [{"name": "up", "run": ["sh", "-c", UP], **step}], "destroy": [{"name": "down", "run": ["sh", "-c", DOWN], **step}]},
+        "lifecycle": {"bootstrap": [up], "destroy": [down]},
     }
     return found
 
@@ -101,7 +104,7 @@ def test_a_step_runs_where_it_says_and_outputs_of_several_hosts_are_told_apart(b
         ],
         "ready": [
             {"name": "port", "on": "client", "wait": {"tcp": f"{server}:8123"}, "timeout": "30 s"},
-            {"name": "page", "on": "monitor", "wait": {"http": f"http://{server}:8123/"}, "timeout": "30 s", "capture": {"text": {"stdout": True}}},
+            {"name": "page", "on": "monitor", "wait": {"http": f"http://{server}:8123/"}, "capture": {"text": {"stdout": True}}},
             {"name": "gone", "on": "controller", "wait": {"seconds": "1 ms"}},
         ],
         "destroy": [{"name": "down", "on": "hosts", "run": ["true"]}],
@@ -255,7 +258,7 @@ def test_a_host_that_is_away_at_the_end_is_told_and_cleaned_later(
 
 def test_what_up_leaves_standing_is_used_by_runs_and_taken_down_by_down(bed: hosts.Bed, tmp_path: Path) -> None:
     found = document(bed, script=f"test -d {STATE} && echo rate: 1")
-    serve = 'python3 -m http.server 8124 >/dev/null 2>&1 &'
+    serve = "python3 -m http.server 8124 >/dev/null 2>&1 &"
     found["targets"]["a"]["lifecycle"]["bootstrap"].append({"name": "serve", "on": "server", "run": ["sh", "-c", serve]})
     spec = write_spec(tmp_path / "spec.yaml", found)
     refused = run_cli("up", str(spec), cwd=tmp_path)
@@ -287,7 +290,10 @@ def test_what_up_leaves_standing_is_used_by_runs_and_taken_down_by_down(bed: hos
     assert "nothing of" in run_cli("down", str(spec), cwd=tmp_path).stderr
 
 
-@pytest.mark.parametrize(("keep", "script", "stays"), [("always", "echo rate: 1", True), ("failed", "echo rate: 1", False), ("failed", "exit 1", True)])
+KEPT = [("always", "echo rate: 1", True), ("failed", "echo rate: 1", False), ("failed", "exit 1", True)]
+
+
+@pytest.mark.parametrize(("keep", "script", "stays"), KEPT)
 def test_a_run_keeps_its_targets_as_it_is_told(bed: hosts.Bed, tmp_path: Path, keep: str, script: str, stays: bool) -> None:
     spec = write_spec(tmp_path / "spec.yaml", document(bed, script=script))
     ran = run_cli("run", str(spec), "--yes", "--keep", keep, cwd=tmp_path)
@@ -298,28 +304,35 @@ def test_a_run_keeps_its_targets_as_it_is_told(bed: hosts.Bed, tmp_path: Path, k
     assert [log(host) for host in bed.hosts] == [["up", "down"]] * 3
 
 
+def kill_at(directory: RunDirectory, further: int, pause_s: float) -> str:
+    """Kill a controller when it has written so many records: by what was done and not by the clock, so that a slow machine sees the same moments."""
+    begun = progress(directory)
+    with start_cli("resume", str(directory.path), "--yes", "--quiet", stderr=subprocess.DEVNULL) as process:
+        settled(lambda: process.poll() is not None or progress(directory) >= begun + further, "the run stands still", 120)
+        time.sleep(pause_s)
+        process.kill()
+    return records(directory.path)[-1].type
+
+
+def progress(directory: RunDirectory) -> int:
+    return len(records(directory.path)) if directory.journal_path.exists() else 0
+
+
 def test_killed_at_random_moments_nothing_is_up_twice_and_nothing_is_left(bed: hosts.Bed, tmp_path: Path) -> None:
-    """The controller is killed while it brings up, measures and destroys on three hosts; each resume goes on."""
-    script = f'test -d {STATE} && printf x >>/var/tmp/counter && sleep 0.3 && echo "rate: 1"'
-    found = document(bed, script=script, slow_s=0.2)
+    """The controller is killed twenty times while it brings up, measures and destroys on three hosts; each resume goes on."""
+    script = f'test -d {STATE} && printf x >>/var/tmp/counter && sleep 0.1 && echo "rate: 1"'
+    found = document(bed, script=script, slow_s=0.1)
     found["method"] = {**ONCE, "sessions": 4}
     found["targets"]["a"]["lifecycle"]["per"] = "session"
     directory = make_run(tmp_path, found)
-    moments, kills = random.Random(20220407), 0
-    while kills < 20:
-        with start_cli("resume", str(directory.path), "--yes", "--quiet", stderr=subprocess.DEVNULL) as process:
-            try:
-                process.wait(timeout=moments.uniform(0.5, 2.5))
-            except subprocess.TimeoutExpired:
-                process.kill()
-            else:
-                break
-        kills += 1
+    moments = random.Random(20220407)
+    killed = [kill_at(directory, moments.randint(1, 25), moments.uniform(0, 0.1)) for _ in range(20)]
     done = run_cli("resume", str(directory.path), "--yes", "--quiet")
-    assert done.returncode == 0, done.stderr
-    assert [t.status for t in finished(directory.path) if t.status is not TrialStatus.VALID] == []
-    assert len(finished(directory.path)) == 4
+    assert done.returncode == 0, (done.stderr, killed)
+    assert [trial.status for trial in finished(directory.path)] == [TrialStatus.VALID] * 4, killed
+    assert len(bed.hosts[0].shell("cat /var/tmp/counter")) <= len([r for r in records(directory.path) if r.type == "trial.started"])
     assert stands(bed) == [False] * 3
     errors = {r.data["error"] for r in records(directory.path) if r.type == "step.finished" and "error" in r.data}
-    assert errors <= {"its controller ended before it was seen to end"}, kills
-    assert [f.code for f in read_run(directory.path).findings if f.code.startswith("F60")] == []
+    assert errors <= {"its controller ended before it was seen to end"}, killed
+    assert [f.code for f in read_run(directory.path).findings if f.code.startswith("F60")] == [], killed
+    assert len(set(killed)) >= 4, killed
