@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -351,7 +352,7 @@ def test_ids_are_unique_and_stable(axes: dict[str, list[Json]], count: int) -> N
 HOST = TrafficPath.HOST_TO_HOST
 
 
-def beside(**fields: object) -> list[str]:
+def beside(**fields: Any) -> list[str]:
     made = workload(baseline=HOST, **fields)
     return [f"{e.target} {e.cell} {e.path}" for e in expand(spec(workloads=[made]), TOOLS)]
 
