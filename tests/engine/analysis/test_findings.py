@@ -9,7 +9,7 @@ import pytest
 
 from benchspec.engine.analysis.analyse import analyse
 from benchspec.engine.analysis.findings import FLAG_CODES
-from benchspec.engine.results import Finding, FindingLevel, RunData
+from benchspec.engine.results import Finding, FindingLevel, GateResult, RunData, TrialStatus
 from benchspec.engine.spec import Layer, Limit, Method, Order
 from tests.engine.analysis import synthetic
 from tests.engine.analysis.synthetic import METRICS, RATE, RETRANSMITS
@@ -55,6 +55,20 @@ def test_a_sequential_order_is_confounded() -> None:
     found = _findings(synthetic.comparison(QUIET[0], QUIET[1], method=Method(order=Order.SEQUENTIAL)))
     assert [f.code for f in found] == ["F510"]
     assert not _findings(synthetic.comparison(QUIET[0], QUIET[1]))
+
+
+def test_clients_that_began_apart_and_roles_that_moved_are_told_once_per_experiment() -> None:
+    run = synthetic.comparison(QUIET[0], QUIET[1])
+    gate = GateResult(name="placement", bound=2.0, observed=3.0, passed=False)
+    slow = [replace(trial, start_skew_s=0.05 * number) for number, trial in enumerate(run.trials[:8])]  # 50 to 350 ms; the first two are tolerated
+    moved = [replace(trial, status=TrialStatus.INVALID, gates=(gate,), start_skew_s=9.0) for trial in run.trials[8:10]]
+    found = _findings(replace(run, trials=(*slow, *moved, *run.trials[10:])))
+    (skew,) = [f for f in found if f.code == "F301"]
+    numbers = ", ".join(str(trial.sequence) for trial in slow[3:])
+    assert f": trials {numbers}: the clients began up to 350 ms apart" in skew.message
+    (place,) = [f for f in found if f.code == "F202"]
+    assert "the roles were on 3 machines, expected 2" in place.message
+    assert place.level is FindingLevel.ERROR
 
 
 def test_an_outlier_comes_with_its_candidate_cause() -> None:
