@@ -10,20 +10,9 @@ from .model import Configuration, FactLine, FactRow, FactTable
 PRIVATE = ("*.id", "*.uuid", "*.serial", "host.name", "*hostname*", "*.address", "*.addresses", "*machine_id", "*.instance", "ssh.*")
 """What names a machine: on no page and in no export."""
 VOLATILE = (
-    "host.uptime",
-    "boot.*",
-    "load.*",
-    "memory.available",
-    "disk.free",
-    "disk.requests",
-    "storage.free",
-    "storage.requests",
-    "cvm.report",
-    "cpu.steal",
-    "cpu.throttled",
-    "clock.*",
-    "time.*",
-)
+    "host.uptime", "boot.*", "load.*", "memory.available", "disk.free", "disk.requests", "storage.free", "storage.requests", "cvm.report",
+    "cpu.steal", "cpu.throttled", "clock.*", "time.*",
+)  # fmt: skip
 """What differs from one moment to the next: not a property of a target."""
 MAIN = (
     "cloud.*", "machine.type", "machine.product", "nodes.*", "node.*", "cpu.model", "cpu.count", "cpu.governor", "cpu.smt", "cpu.turbo",

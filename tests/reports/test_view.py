@@ -8,7 +8,7 @@ import pytest
 from benchspec.engine.analysis.model import Analysis, Difference, LimitCheck, LimitState, Margin
 from benchspec.engine.errors import StorageError, UsageError
 from benchspec.engine.results import Fact, FactSet, Finding, FindingLevel, Trial, TrialStatus
-from benchspec.engine.spec import Mode, Order, Precision, Price, Role, RolePlace
+from benchspec.engine.spec import Cvm, Mode, Order, Precision, Price, Role, RolePlace
 from benchspec.reports.model import View
 from benchspec.reports.render import FORMATS, render_report, write_report
 from benchspec.reports.values import make_slugs, write_value
@@ -142,6 +142,34 @@ def test_sites_that_differ_have_rows_of_their_own_and_unseen_claims_are_listed()
     assert (rows["net.mtu (one)"].observed, rows["net.mtu (two)"].observed, rows["os.name"].observed) == ("1400", "9000", "Debian")
     assert (rows["cni.name"].observed, rows["cni.name"].declared) == ("unknown", "cilium")
     assert view.configurations[1].facts == ()
+
+
+@pytest.mark.parametrize(
+    ("technology", "level", "basis", "unseen", "expected", "says"),
+    [
+        ("sev-snp", "report", "the report in the vTPM", "none", True, ("by SEV-SNP", "(the report in the vTPM) and nobody has verified it")),
+        ("tdx", "device", "/dev/tdx_guest", "report (needs root)", True, ("since it could not be looked for: report (needs root).",)),
+        ("sev", "kernel", "the kernel log", "none", False, ("encrypted by SEV,", "The kernel repeats what the host told it.")),
+        ("none", "none", "the kernel log", "none", True, ("claimed to be confidential; nothing of it was seen.",)),
+        (None, None, None, "kernel log (cut)", True, ("could not be observed. Not looked at: kernel log (cut).",)),
+        ("none", "none", "the kernel log", "none", False, ()),
+        (None, None, None, "kernel log (cut)", False, ()),
+    ],
+)
+def test_evidence_of_a_confidential_vm_says_what_it_does_not_prove(
+    technology: str | None, level: str | None, basis: str | None, unseen: str, expected: bool, says: tuple[str, ...]
+) -> None:
+    values = {"technology": technology, "evidence": level, "basis": basis, "unseen": unseen}
+    facts = tuple(Fact(name=f"cvm.{name}", value=value, source="s") for name, value in values.items())
+    sets = tuple(FactSet(target="c11n", site="a", node=node, when="before", observed_at=0.0, facts=facts) for node in ("one", "two"))
+    targets = tuple(replace(target, cvm=Cvm(expected=expected)) if target.name == "c11n" else target for target in RUN.spec.targets)
+    run = replace(RUN, facts=sets, claims=(), spec=replace(RUN.spec, targets=targets))
+    sentences = build_view(run, make_analysis(run)).confidential
+    assert len(sentences) == bool(says)
+    assert all(text in sentences[0] for text in says)
+    for format_ in ("markdown", "html"):
+        page = next(iter(render_report(run, make_analysis(run), format_).values())).decode()
+        assert ("Confidential VMs:" in page) == bool(says)
 
 
 def test_the_page_shows_main_facts_and_differences_and_never_what_names_a_machine() -> None:
