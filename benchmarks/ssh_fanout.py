@@ -77,7 +77,35 @@ def through_paramiko(bed: Path, addresses: Addresses) -> Held:
     return ask_all(), ask_all
 
 
-CLIENTS = {"benchspec": through_benchspec, "paramiko": through_paramiko}
+def through_sessions(bed: Path, addresses: Addresses) -> Held:
+    """What a run does with its hosts before it measures, and after: locks, clocks, directories, a search for a tool, and everything removed."""
+    from benchspec.engine.ports import Tool
+    from benchspec.engine.spec import Role, Site
+    from benchspec.runners.registry import get_runner
+
+    runner, roles = get_runner("ssh"), list(Role)
+    groups = [addresses[i : i + len(roles)] for i in range(0, len(addresses), len(roles))]
+
+    def ask(number: int) -> list[str]:
+        hosts = {
+            role.value: {"host": address, "user": "bench", "identity_file": str(bed / "id_ed25519")}
+            for role, address in zip(roles, groups[number], strict=False)
+        }
+        site = Site(name=f"site{number}", runner="ssh", options={"kind": "ssh", "known_hosts": str(bed / "known_hosts"), "hosts": hosts})
+        session = runner.connect(site, "fanout")
+        tool = Tool(executable="cat", package="coreutils", version_argv=())
+        found = [f"{address} {session.find_tools(Role(role), (tool,))[0].path}" for role, address in zip(hosts, groups[number], strict=True)]
+        session.close()
+        return found
+
+    def ask_all() -> list[str]:
+        with ThreadPoolExecutor(len(groups)) as workers:
+            return [answer for answers in workers.map(ask, range(len(groups))) for answer in answers]
+
+    return ask_all(), ask_all
+
+
+CLIENTS = {"benchspec": through_benchspec, "paramiko": through_paramiko, "sessions": through_sessions}
 
 
 def be_client(name: str, bed: Path, count: int) -> None:
@@ -110,6 +138,7 @@ def compare(bed: Path, count: int, rounds: int) -> None:
     commands: dict[str, Sequence[str]] = {
         "bare paramiko, a thread per host": _client("paramiko", bed, count, "--once"),
         "benchspec": _client("benchspec", bed, count, "--once"),
+        "benchspec, as a run does: locks, clocks, directories": _client("sessions", bed, count, "--once"),
     }
     ansible = find("ansible")
     if ansible:
@@ -134,7 +163,7 @@ def scale(bed: Path, counts: Sequence[int], rounds: int) -> None:
     print(f"{machine()}; medians of {rounds} rounds in turn\n")
     print("| client | hosts | cold s | warm s | CPU ms per further host, cold | warm | resident MiB | KiB per further host |")
     print("|---|---|---|---|---|---|---|---|")
-    seen: dict[tuple[str, int], list[dict[str, float]]] = {(name, count): [] for name in CLIENTS for count in counts}
+    seen: dict[tuple[str, int], list[dict[str, float]]] = {(name, count): [] for name in ("benchspec", "paramiko") for count in counts}
     for _ in range(rounds):
         for (name, count), figures in seen.items():
             done = subprocess.run(_client(name, bed, count), capture_output=True, check=False, text=True)
