@@ -112,6 +112,20 @@ def _facts_of(target: Target, name: str) -> tuple[str, ...]:
     return (name, *FACTS_OF_CLAIM.get(name, ()))
 
 
+def unseen_cvm(checks: Sequence[ClaimCheck], sets: Sequence[FactSet]) -> Iterator[Finding]:
+    """F106 for every target that is claimed to be confidential where nothing could be seen either way: unknown is no confirmation."""
+    for check in checks:
+        if check.fact == "cvm.expected" and check.declared is True and check.state is ClaimState.UNKNOWN:
+            where = f" on {', '.join(check.nodes)}" if check.nodes else ""
+            here = [
+                facts for facts in sets if (facts.target, facts.site) == (check.target, check.site) and facts.node in (check.nodes or (facts.node,))
+            ]
+            unseen = dict.fromkeys(str(facts.value("cvm.unseen")) for facts in here if facts.value("cvm.unseen") is not None)
+            reason = f"; not looked at: {', '.join(unseen)}" if unseen else ""
+            message = f"cvm.expected: declared True, could not be observed{where}{reason}"
+            yield Finding(code="F106", level=FindingLevel.WARNING, message=message, target=check.target)
+
+
 def drift(before: FactSet, after: FactSet) -> tuple[Finding, ...]:
     """What changed on a site between two moments of a run: F102 for each fact, F103 for a restart, F104 for another machine.
 

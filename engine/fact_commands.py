@@ -62,10 +62,7 @@ def _file(path: str) -> str:
 
 def _running(*names: str) -> str:
     """Which of these programs run, by the names that the kernel keeps of them (15 characters), or none."""
-    return (
-        f"""[ -r "$ROOT/proc/self/mountinfo" ] && {{ p=$(cat "$ROOT"/proc/[0-9]*/comm | grep -xE '{"|".join(names)}' | sort -u | paste -s -d , -);"""
-        ' echo "${p:-none}"; }'
-    )
+    return f'[ -n "$RUNNING" ] && {{ p=$(echo "$RUNNING" | grep -xE \'{"|".join(names)}\' | paste -s -d , -); echo "${{p:-none}}"; }}'
 
 
 def _topology(expression: str) -> str:
@@ -129,7 +126,11 @@ DISK_FACTS: dict[str, str] = {
 }
 """The commands about the disk of ``$DIR`` by the fact's last word."""
 
-PROBES: dict[str, str] = {"CVM": CVM_PROBE, "METADATA": metadata_probe(_PROVIDER)}
+PROBES: dict[str, str] = {
+    "RUNNING": '[ -r "$ROOT/proc/self/mountinfo" ] && cat "$ROOT"/proc/[0-9]*/comm | sort -u',
+    "CVM": CVM_PROBE,
+    "METADATA": metadata_probe(_PROVIDER),
+}
 """Variables that several commands read, and the command that prints the value of each: it runs once for all of them."""
 
 COMMANDS: dict[str, str] = {

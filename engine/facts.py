@@ -22,8 +22,8 @@ from .path_commands import PATH_COMMANDS
 from .results import Fact
 from .spec import Role
 
-TIMEOUT_S = 5.0
-"""How long a host may take to tell its facts; those it has not told by then are unknown."""
+TIMEOUT_S = 10.0
+"""How long a host may take to tell its facts; those it has not told by then are unknown. An idle host takes half a second."""
 
 PATH_TIMEOUT_S = 20.0
 """How long a node may take to tell its path to a peer: a second for each size of packet that vanishes on the way."""

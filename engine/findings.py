@@ -50,6 +50,11 @@ CODES: Mapping[str, FindingCode] = {
         "A node of a site was observed at one moment of the run and not at another. Roles may have run on other machines before than after. "
         "Find out what became of it; the trials themselves say on which nodes their roles were.",
     ),
+    "F106": _code(
+        "a confidential VM could not be seen",
+        "The spec claims a confidential VM, and nothing could be observed either way: often the kernel log cannot be read without root, or its start "
+        "is gone. Unknown is no confirmation. The finding says what could not be looked at; run as root, or log in to the nodes and look.",
+    ),
     "F201": _code(
         "roles are not placed as asked",
         "Client and server are not on nodes as the spec's `placement` wants them: two names that are one machine (the same machine id) under "

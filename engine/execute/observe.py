@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from ..claim_nodes import Placed
-from ..claims import check_claims, drift
+from ..claims import check_claims, drift, unseen_cvm
 from ..clocks import clock_finding
 from ..entries import entry_findings
 from ..errors import DriftError
@@ -70,6 +70,8 @@ class Observatory:
         contradictions = [check for check in checks if check.state is ClaimState.MISMATCH]
         for check in checks:
             self._journal.append(CLAIM, check)
+        for finding in unseen_cvm(checks, sets):
+            self.tell(finding)
         for check in contradictions:
             self.tell(Finding(code="F101", level=FindingLevel.ERROR, message=_contradiction(check), target=check.target))
         if contradictions and not allow_drift:

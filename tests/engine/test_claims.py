@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchspec.engine import findings
-from benchspec.engine.claims import check_claims, drift, memory_matches, version_matches, words_match
+from benchspec.engine.claims import check_claims, drift, memory_matches, unseen_cvm, version_matches, words_match
 from benchspec.engine.facts import fact_kinds
 from benchspec.engine.noise import RULES, rate
 from benchspec.engine.results import ClaimState, Fact, FactSet, FindingLevel
@@ -140,6 +140,16 @@ def test_evidence_that_could_not_be_looked_for_is_unknown(declared: str, unseen:
     seen = observed(cvm__technology="sev-snp", cvm__evidence="kernel", cvm__unseen=unseen)
     (check,) = check_claims(target({"cvm.evidence": declared}), [seen])
     assert (check.state, check.observed) == (state, "kernel")
+
+
+@pytest.mark.parametrize(("technology", "told"), [(None, True), ("none", False), ("tdx", False)])
+def test_a_claimed_confidential_vm_that_nobody_could_look_at_is_told(technology: Json, told: bool) -> None:
+    seen = observed(cvm__technology=technology, cvm__unseen="kernel log (not readable or cut)")
+    found = list(unseen_cvm(check_claims(target({"cvm.expected": True}), [seen]), [seen]))
+    assert bool(found) == told
+    assert all("could not be observed; not looked at: kernel log (not readable or cut)" in finding.message for finding in found)
+    assert list(unseen_cvm(check_claims(target({"cvm.expected": False}), [seen]), [seen])) == []
+    assert {finding.code for finding in found} <= set(findings.CODES)
 
 
 def test_what_is_said_of_a_volume_of_its_own_is_not_held_against_the_disk_of_the_work_directories() -> None:
