@@ -37,7 +37,7 @@ _LOOPS = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """How a host is reached. ``name`` is what the spec calls it; ``key_name`` the name its key is known by; ``host_key`` a pinned fingerprint.
+    """How a host is reached. ``name`` is what messages call it; ``key_name`` the name its key is known by; ``host_key`` a pinned fingerprint.
 
     ``only_files``: the agent is asked for the keys of ``identity_files`` alone. At most one of ``jump`` and ``proxy_command`` is set.
     """
@@ -116,13 +116,13 @@ def route(options: SiteOptions, name: str) -> Route:
     if host.shell != "posix":
         raise ConfigRefused(
             f"found shell: {host.shell}, expected posix: this version runs nothing on Windows hosts",
-            host=name,
+            host=host.label,
             remedy="leave the host out, or use one with a POSIX sh",
         )
     try:
         return _route(_Site(options, site_config(options)), host, 0)
     except _Unreadable as error:
-        raise ConfigRefused(str(error), host=name, remedy="correct the file, or name another as `ssh_config`") from error
+        raise ConfigRefused(str(error), host=host.label, remedy="correct the file, or name another as `ssh_config`") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,21 +135,21 @@ def _route(site: _Site, host: HostOptions, depth: int, *, before: Route | None =
     """``before``: the host it is reached through, whatever the configuration says of it."""
     if depth > MOST_JUMPS:
         raise ConfigRefused(
-            f"it is reached through more than {MOST_JUMPS} hosts, or in a circle", host=host.name, remedy="correct `jump` or ProxyJump"
+            f"it is reached through more than {MOST_JUMPS} hosts, or in a circle", host=host.label, remedy="correct `jump` or ProxyJump"
         )
     if not _HOST.fullmatch(host.host):
-        raise ConfigRefused(f"found {host.host!r}, expected a host name or an address", host=host.name, remedy="correct `host`")
+        raise ConfigRefused(f"found {host.host!r}, expected a host name or an address", host=host.label, remedy="correct `host`")
     found = site.config.lookup(host.host)
     hostname = _one(found, "hostname") or host.host
     port = host.port or _port(found, host)
     user = host.user or _one(found, "user") or getpass.getuser()
     for what, value, pattern in (("HostName", hostname, _HOST), ("user", user, _USER)):
         if not pattern.fullmatch(value):
-            raise ConfigRefused(f"found the {what} {value!r}, which is none", host=host.name, remedy=f"correct it in the spec or {site.config.path}")
+            raise ConfigRefused(f"found the {what} {value!r}, which is none", host=host.label, remedy=f"correct it in the spec or {site.config.path}")
     alias = _one(found, "hostkeyalias")
     files = _identity_files(site, host, found)
     plain = Route(
-        name=host.name,
+        name=host.label,
         hostname=hostname,
         port=port,
         user=user,
@@ -168,17 +168,17 @@ def _route(site: _Site, host: HostOptions, depth: int, *, before: Route | None =
 def _through(site: _Site, host: HostOptions, plain: Route, found: Mapping[str, str | list[str] | None], depth: int) -> Route:
     """``plain`` with the way that the spec's ``jump`` or, failing that, the first of ProxyJump and ProxyCommand names."""
     if host.jump is not None:
-        return replace(plain, jump=_chain(site, host.name, host.jump, depth))
+        return replace(plain, jump=_chain(site, host.label, host.jump, depth))
     way = next((key for key in found if key in ("proxyjump", "proxycommand")), None)
     value = _one(found, way) if way else None
     if value is None or value.lower() == "none":
         return plain
     if way == "proxyjump":
-        return replace(plain, jump=_chain(site, host.name, value, depth))
+        return replace(plain, jump=_chain(site, host.label, value, depth))
     if not site.config.own:
         raise ConfigRefused(
             f"{site.config.path} has a ProxyCommand for it, which would be executed here; that is taken from ~/.ssh/config alone",
-            host=host.name,
+            host=host.label,
             remedy="use ProxyJump or the spec's `jump`, or move the Host section to ~/.ssh/config after reading it",
         )
     return replace(plain, proxy_command=value)
@@ -230,7 +230,7 @@ def _one(found: Mapping[str, str | list[str] | None], key: str) -> str | None:
 def _port(found: Mapping[str, str | list[str] | None], host: HostOptions) -> int:
     text = _one(found, "port") or str(DEFAULT_PORT)
     if not text.isdecimal() or not 0 < int(text) < 65536:
-        raise ConfigRefused(f"found Port {text!r} in ssh_config, expected 1 to 65535", host=host.name, remedy="correct it")
+        raise ConfigRefused(f"found Port {text!r} in ssh_config, expected 1 to 65535", host=host.label, remedy="correct it")
     return int(text)
 
 

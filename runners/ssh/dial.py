@@ -190,11 +190,11 @@ def _unconnected(route: Route, error: OSError | UnicodeError) -> HostFailure:
     return Unreachable(f"{at} cannot be reached: {_reason(error)}", host=name, remedy=remedy)
 
 
-def _forwarded(route: Route, front: paramiko.Transport) -> paramiko.Channel:
+def _forwarded(route: Route, front: paramiko.Transport) -> _Tunnel:
     """A connection made by the host in front, as ProxyJump does."""
     jump = route.jump.name if route.jump else ""
     try:
-        return open_channel(front, "direct-tcpip", route.connect_timeout_s, (route.hostname, route.port))
+        return _Tunnel(open_channel(front, "direct-tcpip", route.connect_timeout_s, (route.hostname, route.port)))
     except Refused as error:
         if error.code == PROHIBITED:
             raise ConfigRefused(
@@ -211,6 +211,24 @@ def _forwarded(route: Route, front: paramiko.Transport) -> paramiko.Channel:
         raise NoAnswer(
             f"{_at(route)} did not answer the jump host {jump} within {route.connect_timeout_s:g} s", host=route.name, remedy="look at both hosts"
         ) from error
+
+
+class _Tunnel:
+    """A channel of the host in front, as a transport reads and writes it. Closing it never fails: the host in front may be gone first."""
+
+    def __init__(self, channel: paramiko.Channel) -> None:
+        self._channel = channel
+        self.send, self.recv, self.settimeout = channel.send, channel.recv, channel.settimeout
+
+    def shutdown(self, how: int) -> None:
+        """End it in these directions."""
+        with contextlib.suppress(OSError, EOFError, paramiko.SSHException):
+            self._channel.shutdown(how)
+
+    def close(self) -> None:
+        """End it (idempotent)."""
+        with contextlib.suppress(OSError, EOFError, paramiko.SSHException):
+            self._channel.close()
 
 
 class _Proxied(socket.socket):

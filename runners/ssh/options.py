@@ -12,6 +12,7 @@ from ...engine.units import Dimension, parse_quantity
 
 CONNECT_TIMEOUT_S = 10.0
 KEEPALIVE_S = 15.0
+_SSH_PORT = 22
 
 
 class BecomeMethod(StrEnum):
@@ -47,6 +48,12 @@ class HostOptions:
     become: Become | None = None
     shell: str = "posix"
     workdir: str | None = None
+
+    @property
+    def label(self) -> str:
+        """What messages call it: by its name in the spec, and by where it is, since every site may have a client."""
+        at = self.host if self.port in (None, _SSH_PORT) else f"{self.host}:{self.port}"
+        return at if self.name == self.host else f"{self.name} ({at})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -102,8 +102,8 @@ class Pool:
             return error
 
     def _make(self, options: HostOptions, way: Route, keepalive_s: float) -> Connection:
-        elevation = None if options.become is None else Elevation(options.name, options.become, _password(options))
-        return Connection(options.name, self._dial(way, keepalive_s), elevation=elevation, is_root=way.user == "root", beat_s=keepalive_s)
+        elevation = None if options.become is None else Elevation(options.label, options.become, _password(options))
+        return Connection(options.label, self._dial(way, keepalive_s), elevation=elevation, is_root=way.user == "root", beat_s=keepalive_s)
 
     def _dial(self, way: Route, keepalive_s: float) -> Dial:
         def front(jump: Route) -> paramiko.Transport:
@@ -131,6 +131,6 @@ def _password(options: HostOptions) -> Callable[[], str] | None:
     reference = parse_reference(text)
     if reference is None:
         raise ConfigRefused(
-            "found become.password that is no secret reference", host=options.name, remedy="write it as ${secret:env:NAME} or ${secret:file:PATH}"
+            "found become.password that is no secret reference", host=options.label, remedy="write it as ${secret:env:NAME} or ${secret:file:PATH}"
         )
     return lambda: resolve(reference)

@@ -118,7 +118,7 @@ def test_jump_names_a_host_of_the_site_with_all_its_options(ask: Ask) -> None:
     hosts: dict[str, Json] = {"client": {"host": "bench", "jump": "gateway"}, "gateway": gateway}
     jump = ask(hosts=hosts).jump
     assert jump is not None
-    assert (jump.name, jump.hostname, jump.user, jump.port, jump.host_key) == ("gateway", "10.9.9.9", "gina", 2022, "SHA256:y")
+    assert (jump.name, jump.hostname, jump.user, jump.port, jump.host_key) == ("gateway (10.9.9.9:2022)", "10.9.9.9", "gina", 2022, "SHA256:y")
 
 
 def test_proxyjump_none_and_proxycommand_none_mean_neither(ask: Ask) -> None:
@@ -203,7 +203,7 @@ def test_addresses_and_names_of_all_kinds(ask: Ask, host: str) -> None:
 def test_a_configuration_that_cannot_be_used_says_so(ask: Ask, text: str) -> None:
     with pytest.raises(ConfigRefused) as caught:
         ask(text)
-    assert str(caught.value).startswith("host client: ")
+    assert str(caught.value).startswith("host client (")
 
 
 def test_a_configuration_that_is_not_there(ask: Ask, tmp_path: Path) -> None:

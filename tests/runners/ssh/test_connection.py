@@ -25,6 +25,8 @@ from benchspec.runners.ssh.failures import (
 from tests import hosts
 from tests.runners.ssh.conftest import Connect, until
 
+pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
+
 LONG_S = 60.0
 
 
@@ -107,7 +109,7 @@ def test_an_sshd_that_allows_fewer_sessions(connect: Connect, bed: hosts.Bed) ->
         host.stop_sshd()
         host.start_sshd()
         host.cut_connections()
-        with pytest.raises(SessionsRefused, match=r"host client: .*no further session") as caught:
+        with pytest.raises(SessionsRefused, match=r"host client \(\S+\): .*no further session") as caught:
             text(connection, "echo never")
         assert "MaxSessions" in str(caught.value)
     finally:
@@ -144,13 +146,13 @@ def test_closing_a_stream_hangs_up_on_its_program(connect: Connect, bed: hosts.B
 
 def test_a_script_that_takes_too_long(connect: Connect) -> None:
     connection = connect()
-    with pytest.raises(ScriptTimeout, match=r"host client: a script did not end within 0\.5 s"):
+    with pytest.raises(ScriptTimeout, match=r"host client \(\S+\): a script did not end within 0\.5 s"):
         connection.run("sleep 30", timeout_s=0.5)
     assert text(connection, "echo on") == "on"
 
 
 def test_a_script_whose_shell_is_killed(connect: Connect) -> None:
-    with pytest.raises(ScriptKilled, match="host client: a signal ended"):
+    with pytest.raises(ScriptKilled, match=r"host client \(\S+\): a signal ended"):
         connect().run("kill -9 $$", timeout_s=LONG_S)
 
 
@@ -171,7 +173,7 @@ def test_a_connection_cut_under_a_script(connect: Connect, bed: hosts.Bed) -> No
             if repeatable:
                 assert done.result().stdout == b"end\n"
             else:
-                with pytest.raises(ConnectionBroke, match="host client: the connection broke"):
+                with pytest.raises(ConnectionBroke, match=r"host client \(\S+\): the connection broke"):
                     done.result()
         assert host.shell(f"wc -l </var/tmp/{name}; rm /var/tmp/{name}").strip() == count
 
@@ -213,7 +215,7 @@ def test_an_sshd_that_does_not_come_back(connect: Connect, bed: hosts.Bed, monke
     host.stop_sshd()
     host.cut_connections()
     try:
-        with pytest.raises(PortRefused, match="host client: nothing listens at"):
+        with pytest.raises(PortRefused, match=r"host client \(\S+\): nothing listens at"):
             text(connection, "echo never")
     finally:
         host.start_sshd()
@@ -229,7 +231,7 @@ def test_a_host_whose_key_is_swapped_between_two_scripts(connect: Connect, bed: 
     host.cut_connections()
     try:
         started = time.monotonic()
-        with pytest.raises(HostKeyChanged, match="host client: it shows the key ssh-ed25519 SHA256:"):
+        with pytest.raises(HostKeyChanged, match=r"host client \(\S+\): it shows the key ssh-ed25519 SHA256:"):
             text(connection, "echo never")
         assert time.monotonic() - started < 30, "what does not go away is not tried again"
     finally:
@@ -250,7 +252,7 @@ def test_a_host_that_answers_and_then_hangs(connect: Connect, bed: hosts.Bed, fr
         with pytest.raises((HostSilent, ConnectionBroke), match="host client"):
             stream.read(LONG_S)
         stream.close()
-        with pytest.raises(RunFailed, match=r"host client: .* within 0\.5 s"):
+        with pytest.raises(RunFailed, match=r"host client \(\S+\): .* within 0\.5 s"):
             text(connection, "echo never")
     finally:
         host.thaw_sshd() if freeze == "freeze_sshd" else host.restore_link()
@@ -271,7 +273,7 @@ def test_reaching_another_host(connect: Connect, bed: hosts.Bed) -> None:
     connection, other = connect(), bed.host("host3")
     for address in (other.address, other.address6, "host3"):
         connection.reach(address, 22, 10)
-    with pytest.raises(NotReached, match=rf"host client: cannot reach {other.address}:1: the connection was refused"):
+    with pytest.raises(NotReached, match=rf"host client \(\S+\): cannot reach {other.address}:1: the connection was refused"):
         connection.reach(other.address, 1, 10)
     with pytest.raises(NotReached, match=r"cannot reach \[.*\]:1"):
         connection.reach(other.address6, 1, 10)
@@ -287,7 +289,7 @@ def test_reaching_another_host_where_sshd_forwards_nothing(connect: Connect, bed
     try:
         connection = connect()
         connection.reach(other.address, 22, 10)
-        with pytest.raises(NotReached, match=rf"host client: cannot reach {other.address}:1: "):
+        with pytest.raises(NotReached, match=rf"host client \(\S+\): cannot reach {other.address}:1: "):
             connection.reach(other.address, 1, 10)
     finally:
         host.shell("sed -i /^AllowTcpForwarding/d /etc/ssh/sshd_config")

@@ -25,6 +25,8 @@ from tests import hosts
 from tests.hosts.host import SUDO_PASSWORD
 from tests.runners.ssh.conftest import Connect, options_of, until
 
+pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
+
 LONG_S = 60.0
 
 
@@ -34,7 +36,7 @@ def refusal(connect: Connect, *arguments: Any, **options: Any) -> failures.HostF
     error = caught.value
     assert isinstance(error, TransportLost)
     assert error.exit_code == 4
-    assert str(error).startswith("host client: ")
+    assert str(error).startswith("host client (")
     assert "what to do: " in str(error)
     return error
 
@@ -170,7 +172,7 @@ def test_a_login_shell_that_runs_nothing(connect: Connect, bed: hosts.Bed, shell
             connect("host3").stream("echo hi").read(LONG_S)
     finally:
         host.shell("sed -i 's,^\\(bench:.*\\):[^:]*$,\\1:/bin/sh,' /etc/passwd")
-    assert str(caught.value).startswith("host client: ")
+    assert str(caught.value).startswith("host client (")
     if shell.endswith("nologin"):
         assert "This account is currently not available" in str(caught.value)
 
@@ -233,7 +235,7 @@ def test_one_host_that_fails_does_not_lose_the_others(bed: hosts.Bed, pool: Pool
         connection = found[name]
         assert isinstance(connection, Connection)
         assert connection.run("echo on", timeout_s=LONG_S).stdout == b"on\n"
-    assert all(f"host {name}: " in str(found[name]) for name in ("gone", "nobody", "windows"))
+    assert all(f"host {name} (" in str(found[name]) for name in ("gone", "nobody", "windows"))
     assert all(isinstance(found[name], BenchspecError) for name in ("gone", "nobody", "windows"))
 
 
@@ -318,7 +320,7 @@ def test_a_program_for_rights_that_is_not_there(connect: Connect, bed: hosts.Bed
     host = bed.host("host3")
     host.shell("test ! -e /usr/bin/doas || { touch /tmp/nothing; mount --bind /tmp/nothing /usr/bin/doas; }")
     try:
-        with pytest.raises((MissingTool, failures.BecomeRefused), match="host client: doas"):
+        with pytest.raises((MissingTool, failures.BecomeRefused), match=r"host client \(\S+\): doas"):
             connect("host3", become={"method": "doas"}).run("id", timeout_s=LONG_S, privileged=True)
     finally:
         host.shell("umount /usr/bin/doas 2>/dev/null; true")

@@ -30,6 +30,8 @@ from tests import hosts
 from tests.hosts.host import SUDO_PASSWORD
 from tests.runners.ssh.conftest import Connect, options_of
 
+pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
+
 LONG_S = 60.0
 
 
@@ -334,10 +336,10 @@ def test_a_way_through_a_host_that_cannot_be_used(bed: hosts.Bed, pool: Pool) ->
         assert isinstance(found, BenchspecError)
         return found
 
-    assert (type(refusal(jump="gone")), refusal(jump="gone").where) == (UnknownHost, "host gone")
+    assert (type(refusal(jump="gone")), refusal(jump="gone").where) == (UnknownHost, "host gone (nowhere.invalid)")
     closed = refusal(jump="near", port=2)
     assert type(closed) is PortRefused
-    assert "from the jump host near" in closed.message
+    assert f"from the jump host near ({near.address})" in closed.message
     near.shell("echo AllowTcpForwarding no >>/etc/ssh/sshd_config")
     near.stop_sshd()
     near.start_sshd()
