@@ -247,12 +247,15 @@ def allocate(
 def _make(place: Place, allocation_id: str, part: Part, demand: Demand) -> Object | None:
     """Create what a role needs, or find it; return its Service."""
     api, ownership = place.api, place.ownership
+    claims = api.namespaced("persistentvolumeclaims")
+    if part.volume:  # first: the scheduler gives up on a pod whose claim is not there yet, and comes back to it late
+        size = demand.storage.get("size")
+        size_bytes = round(parse_quantity(str(size), Dimension.BYTES)) if size else DEFAULT_VOLUME_BYTES
+        _create(api, claims, manifests.claim(ownership, allocation_id, part, demand, size_bytes))
     made = _create(api, api.namespaced("jobs", group=BATCH), manifests.job(place.options, ownership, allocation_id, part, demand))
     owner = manifests.owner({"apiVersion": BATCH, "kind": "Job", **made})
     if part.volume:
-        size = demand.storage.get("size")
-        size_bytes = round(parse_quantity(str(size), Dimension.BYTES)) if size else DEFAULT_VOLUME_BYTES
-        _create(api, api.namespaced("persistentvolumeclaims"), manifests.claim(ownership, allocation_id, part, demand, size_bytes, owner))
+        api.patch(f"{claims}/{part.volume}", {"metadata": {"ownerReferences": [owner]}})
     if part.service:
         return _create(api, api.namespaced("services"), manifests.service(ownership, allocation_id, part, demand, owner))
     return None

@@ -64,7 +64,7 @@ def parts(options: Options, ownership: Ownership, allocation_id: str, roles: Seq
 
 def _part(options: Options, ownership: Ownership, allocation_id: str, role: Role, demand: Demand) -> Part:
     own = options.role(role)
-    name = object_name(ownership.run_id, ownership.site, allocation_id, role)
+    name = object_name(role, ownership.run_id, ownership.site, allocation_id)
     on_host = own.host_network or demand.path in (_HOST_CLIENTS if role in _CLIENTS else _HOST_SERVERS)
     served = role not in _CLIENTS and (demand.path in _SERVICES or demand.path is TrafficPath.NODE_PORT)
     first, count = (30000, 2768) if demand.path is TrafficPath.NODE_PORT and served else (20000, 10000)
@@ -186,12 +186,12 @@ def service(ownership: Ownership, allocation_id: str, part: Part, demand: Demand
     }
 
 
-def claim(ownership: Ownership, allocation_id: str, part: Part, demand: Demand, size_bytes: int, owner: Object) -> Object:
-    """The volume of one role."""
+def claim(ownership: Ownership, allocation_id: str, part: Part, demand: Demand, size_bytes: int) -> Object:
+    """The volume of one role; it will belong to the role's Job."""
     return {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
-        "metadata": {"name": part.volume, "labels": ownership.labels(allocation_id, part.role), "ownerReferences": [owner]},
+        "metadata": {"name": part.volume, "labels": ownership.labels(allocation_id, part.role)},
         "spec": {
             "accessModes": ["ReadWriteOnce"],
             "storageClassName": str(demand.storage["class"]),

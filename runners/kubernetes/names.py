@@ -16,7 +16,7 @@ MANAGED_BY = {"app.kubernetes.io/managed-by": "benchspec"}
 RUN, SITE, ALLOCATION, ROLE, EXPIRES, JOB = (f"{GROUP}/{word}" for word in ("run", "site", "allocation", "role", "expires", "job"))
 _UNFIT = re.compile(r"[^a-z0-9]+")
 _UNFIT_LABEL = re.compile(r"[^A-Za-z0-9._-]+")
-_LONGEST = 63
+_LONGEST, _READABLE = 63, 24
 
 
 def digest(*parts: str) -> str:
@@ -24,10 +24,10 @@ def digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:10]
 
 
-def object_name(*parts: str) -> str:
-    """A DNS label that people can read and that no other ``parts`` share."""
-    readable = _UNFIT.sub("-", "-".join(parts).lower()).strip("-")[: _LONGEST - 14].strip("-")
-    return f"bs-{readable}-{digest(*parts)}" if readable else f"bs-{digest(*parts)}"
+def object_name(role: str, *parts: str) -> str:
+    """A DNS label that people can read (the last of ``parts`` says most) and that no other ``parts`` share; short enough for suffixes."""
+    readable = _UNFIT.sub("-", parts[-1].lower())[-_READABLE:].strip("-")
+    return "-".join(filter(None, ("bs", role, readable, digest(role, *parts))))
 
 
 def label_value(text: str) -> str:

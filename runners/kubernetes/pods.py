@@ -65,7 +65,7 @@ def _raise_if_stuck(api: Api, pod: Object, waited_s: float, failing_since: dict[
         unschedulable = condition["type"] == "PodScheduled" and condition["status"] == "False"
         if unschedulable and waited_s > SCHEDULING_S:
             raise _not_scheduled(api, pod, str(condition.get("message", "")))
-        if unschedulable and "not found" in str(condition.get("message", "")) and waited_s > 5:
+        if unschedulable and "storageclass" in str(condition.get("message", "")) and waited_s > 5:
             raise _not_scheduled(api, pod, str(condition["message"]))
     for one in status.get("containerStatuses") or []:
         waiting = one["state"].get("waiting") or {}

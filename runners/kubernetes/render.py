@@ -49,7 +49,7 @@ def render(experiment: Experiment, site: Site, commands: Commands) -> list[Rende
         files.append(_manifest(f"{role}-job.json", manifests.job(options, ownership, _ALLOCATION, part, demand)))
         if part.volume:
             size = round(parse_quantity(str(demand.storage.get("size", "1 GiB")), Dimension.BYTES))
-            files.append(_manifest(f"{role}-volume.json", manifests.claim(ownership, _ALLOCATION, part, demand, size, owner)))
+            files.append(_manifest(f"{role}-volume.json", manifests.claim(ownership, _ALLOCATION, part, demand, size)))
             if demand.storage.get("create") is True:
                 files.append(_manifest("storage-class.json", manifests.storage_class(ownership, demand)))
         if part.service:

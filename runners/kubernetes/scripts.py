@@ -243,7 +243,7 @@ def connect(host: str, port: int) -> str:
     """Prints ``accepted`` if a TCP connection is accepted within a second, with whatever the image has for it; ``toolless`` if it has nothing."""
     h, p = quote(host), port
     return f"""if command -v nc >/dev/null; then nc -z -w 1 {h} {p} && echo accepted
-elif command -v bash >/dev/null; then timeout 1 bash -c ": </dev/tcp/$0/{p}" {h} 2>/dev/null && echo accepted
+elif command -v bash >/dev/null; then timeout 1 bash -c ': </dev/tcp/$0/{p}' {h} 2>/dev/null && echo accepted
 elif command -v python3 >/dev/null; then
 python3 -c 'import socket as s, sys; s.create_connection((sys.argv[1], int(sys.argv[2])), 1)' {h} {p} 2>/dev/null && echo accepted
 else echo toolless; fi; exit 0

@@ -8,7 +8,7 @@ from ...engine.results import Fact
 from ...engine.units import Dimension, parse_quantity
 from . import manifests
 from .api import Api
-from .failures import Exists, Refused
+from .failures import Denied, Exists, Refused
 from .names import RUN, Object, Ownership
 
 CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
@@ -16,8 +16,15 @@ VOLUMES = "/api/v1/persistentvolumes"
 
 
 def ensure_class(api: Api, ownership: Ownership, demand: Demand, needed: bool) -> None:
-    """Make the storage class that the spec says is to be made. Raises RunFailed when one of that name is somebody else's."""
-    if not needed or demand.storage.get("create") is not True:
+    """Make the storage class that the spec says is to be made, or see that the one it names is there.
+
+    Raises:
+        RunFailed: there is none of that name, or the one to be made is somebody else's.
+    """
+    if not needed:
+        return
+    if demand.storage.get("create") is not True:
+        _see_class(api, str(demand.storage["class"]))
         return
     body = manifests.storage_class(ownership, demand)
     name = body["metadata"]["name"]
@@ -27,6 +34,16 @@ def ensure_class(api: Api, ownership: Ownership, demand: Demand, needed: bool) -
         if api.get(f"{CLASSES}/{name}")["metadata"].get("labels", {}).get(RUN) != body["metadata"]["labels"][RUN]:
             raise RunFailed(f"the storage class {name} exists and is not this run's", where=api.where,
                             remedy="leave out `create: true` to use it, or choose another name") from None  # fmt: skip
+
+
+def _see_class(api: Api, name: str) -> None:
+    try:
+        known = [one["metadata"]["name"] for one in api.items(CLASSES)]
+    except Denied:
+        return  # the claim's events will tell
+    if name not in known:
+        raise RunFailed(f"there is no storage class {name}; there are {', '.join(sorted(known)) or 'none'}", where=api.where,
+                        remedy="correct `storage.class`, or say create: true with a provisioner")  # fmt: skip
 
 
 def observe(api: Api, claim_name: str) -> list[Fact]:
