@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests import hosts
+from tests.hosts import tunnels
 
-MISSING = hosts.missing("ssh", "sudo", "iperf3")
+MISSING = hosts.missing("ssh", "sudo", "iperf3", "wireguard-go", "wg", "ping")
 pytestmark = pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
 
 NAME = f"bed{os.getpid()}"
@@ -52,6 +53,18 @@ def test_the_hidden_host_is_reached_through_the_first_alone(bed: hosts.Bed) -> N
     assert ssh(bed, "host3", "hostname").stdout == "host3\n"
     direct = ["ssh", "-F", str(bed.ssh_config), "-J", "none", "-o", "ConnectTimeout=1", "host3", "hostname"]
     assert subprocess.run(direct, capture_output=True, check=False, timeout=60).returncode == 255
+
+
+def test_tunnels(bed: hosts.Bed) -> None:
+    pair = bed.hosts[:2]
+    before = [host.traces() for host in pair]
+    for join, mtu in ((tunnels.vxlan, 1450), (tunnels.wireguard, 1420)):
+        _, other = join(pair)
+        fits, too_long = (f"ping -c 1 -W 20 -M do -s {size - 28} {other}" for size in (mtu, mtu + 1))
+        assert "1 received" in pair[0].shell(fits)
+        assert f"mtu={mtu}" in pair[0].shell(f"{too_long} 2>&1", check=False)
+    tunnels.remove(pair)
+    assert [host.traces() for host in pair] == before
 
 
 def test_faults(bed: hosts.Bed) -> None:

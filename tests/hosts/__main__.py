@@ -7,6 +7,7 @@ import os
 import sys
 import time
 
+from . import tunnels
 from .bed import DEFAULT_NAME, Bed, down, load, names, up
 from .parts import BedError, marked
 
@@ -30,6 +31,8 @@ def _parser() -> argparse.ArgumentParser:
     make.add_argument("--hidden", type=int, default=0, metavar="N", help="how many of the last hosts only host1 reaches")
     make.add_argument("--rate", default="50mbit", help="speed of every link in both directions, such as 1gbit, or unlimited (default: %(default)s)")
     make.add_argument("--mtu", type=int, default=1500)
+    make.add_argument("--vxlan", action="store_true", help="join the hosts that are not hidden by VXLAN: 10.244.N.0")
+    make.add_argument("--wireguard", action="store_true", help="join them by WireGuard: 10.77.0.N")
     make.add_argument("--disk", default="4g", help="size of each host's file system, in memory")
     make.set_defaults(do=_up)
     for verb, function, text in (("status", _status, "show a bed"), ("down", _down, "remove a bed")):
@@ -51,6 +54,10 @@ def _up(arguments: argparse.Namespace) -> None:
     options = {key: getattr(arguments, key) for key in ("name", "hidden", "rate", "mtu", "disk")}
     options["rate"] = None if arguments.rate == "unlimited" else arguments.rate
     bed = up(arguments.count, **options)
+    joined = [host for host in bed.hosts if host.jump is None]
+    for name, join in (("vxlan", tunnels.vxlan), ("wireguard", tunnels.wireguard)):
+        if getattr(arguments, name):
+            print(f"{name}: {', '.join(join(joined))}")
     _show(bed)
     print(f"up in {time.monotonic() - started:.1f} s; try: ssh -F {bed.ssh_config} host1")
 
