@@ -40,6 +40,12 @@ def test_plan_and_diff(arguments: tuple[object, ...], command: str) -> None:
     assert set(found) == documented(command)
 
 
+def test_doctor() -> None:
+    found = printed("doctor", "--json")
+    assert isinstance(found, dict)
+    assert {*found, *(key for host in found["hosts"] for key in host)} == documented("doctor --json")
+
+
 def test_report() -> None:
     found = json.loads((ROOT / "tests" / "data" / "reports" / "azure" / "results.json").read_text("utf-8"))
     assert documented("report --format json") <= set(found)
