@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from benchspec.engine.exit_codes import EXIT_CODES
-from benchspec.engine.facts import fact_kinds
+from benchspec.engine.facts import Scope, fact_kinds
 from benchspec.engine.field_search import named_root, spec_root
 from benchspec.engine.fields import Field, one_line, root
 from benchspec.engine.findings import CODES
@@ -235,18 +235,36 @@ def exit_codes() -> str:
 
 
 def facts() -> str:
-    """Every fact that is observed."""
-    rows = [(f"`{fact.name}`", fact.type, fact.unit or "", fact.description) for fact in fact_kinds().values()]
-    return f"{FACTS_INTRODUCTION}{table(('Fact', 'Type', 'Unit', 'What'), rows)}"
+    """Every fact that is observed, by what it is about."""
+    parts = [FACTS_INTRODUCTION]
+    for scope, (title, text) in FACT_SCOPES.items():
+        rows = [(f"`{fact.name}`", fact.type, fact.unit or "", fact.description) for fact in fact_kinds().values() if fact.scope is scope]
+        parts.append(f"\n## {title}\n\n{text}\n\n{table(('Fact', 'Type', 'Unit', 'What'), rows)}")
+    return "".join(parts)
 
 
 FACTS_INTRODUCTION = """# Facts
 
-What is observed on every host before and after a run, without root, each with the command that says it. A fact that cannot be known is "unknown":
-never an empty text and never 0. The names may be used in `compare.must_match` and in a target's `facts`. `benchspec explain FACT` prints one entry
-with its command.
-
+What is observed before, during and after a run, without root, each with the command that says it. A fact that cannot be known is "unknown": never an
+empty text and never 0. The names may be used in `compare.must_match` and in a target's `facts`. `benchspec explain FACT` prints one entry with its
+command.
 """
+
+FACT_SCOPES = {
+    Scope.HOST: (
+        "Hosts",
+        "Seen on every host before the first trial and after the last; a change is a finding. `cvm` facts see more as root. Nothing is asked over the\n"
+        "network but a cloud's metadata service, at its link-local address and only where the DMI tables name that cloud.",
+    ),
+    Scope.PATH: (
+        "Paths",
+        "Seen from each role towards the one it exchanges traffic with, in every allocation on several hosts. They are about the interface that this\n"
+        "traffic takes, whatever the default route is.",
+    ),
+    Scope.VOLUME: ("Volumes", "The directory that is measured (`storage.path`), seen in every allocation of a workload that writes there."),
+    Scope.CLOCK: ("Clocks", "Measured over the connection to a host, with a bound that holds."),
+    Scope.CONNECTION: ("The way in", "How a host was entered over SSH. On no page: it names machines."),
+}
 
 
 PAGES: Mapping[str, Callable[[], str]] = {
