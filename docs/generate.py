@@ -253,13 +253,13 @@ command.
 FACT_SCOPES = {
     Scope.HOST: (
         "Hosts",
-        "Seen on every host before the first trial and after the last; a change is a finding. `cvm` facts see more as root. Nothing is asked over the\n"
-        "network but a cloud's metadata service, at its link-local address and only where the DMI tables name that cloud.",
+        "Seen on every host before the first trial and after the last; a change is a finding. `cvm` facts see more as root. Nothing is asked over\n"
+        "the network but a cloud's metadata service, at its link-local address and only where the DMI tables name that cloud.",
     ),
     Scope.PATH: (
         "Paths",
-        "Seen from each role towards the one it exchanges traffic with, in every allocation on several hosts. They are about the interface that this\n"
-        "traffic takes, whatever the default route is.",
+        "Seen from each role towards the one it exchanges traffic with, in every allocation on several hosts. They are about the interface that\n"
+        "this traffic takes, whatever the default route is.",
     ),
     Scope.VOLUME: ("Volumes", "The directory that is measured (`storage.path`), seen in every allocation of a workload that writes there."),
     Scope.CLOCK: ("Clocks", "Measured over the connection to a host, with a bound that holds."),
