@@ -59,6 +59,7 @@ class Line:
         self.verified: Verified | None = None
         self._heard_at = 0.0
         self._closed = False
+        self._given_up = False
         self.runs = threading.BoundedSemaphore(RUNS)
         self.streams = threading.BoundedSemaphore(STREAMS)
 
@@ -77,12 +78,16 @@ class Line:
             return self._transport
 
     def _redial(self) -> tuple[paramiko.Transport, Verified]:
-        pause, give_up = _FIRST_PAUSE_S, time.monotonic() + RECONNECT_S
+        # a host that was given up is tried once each time it is asked for: whoever still wants something of it must not wait as long again
+        pause, give_up = _FIRST_PAUSE_S, time.monotonic() + (0.0 if self._given_up else RECONNECT_S)
         while True:
             try:
-                return self._dial()
+                made = self._dial()
+                self._given_up = False
+                return made
             except HostFailure as error:
                 if self._closed or error.permanent or time.monotonic() + pause > give_up:
+                    self._given_up = True
                     raise
             time.sleep(pause * random.uniform(0.5, 1.0))
             pause = min(2 * pause, _LONGEST_PAUSE_S)
