@@ -28,6 +28,7 @@ class Observatory:
         self._journal = journal
         self._observer = observer
         self._told: set[Finding] = set()
+        self._off: set[str] = set()
 
     def tell(self, finding: Finding) -> None:
         """Journal and show a finding, once."""
@@ -52,9 +53,12 @@ class Observatory:
     def keep(self, facts: FactSet) -> None:
         """Journal facts, and tell of a clock that is off and of a host that was entered on faith."""
         self._journal.append(FACTS, facts)
-        finding = clock_finding(facts)
-        for one in (*([finding] if finding else []), *entry_findings(facts)):
-            self.tell(one)
+        off, machine = clock_finding(facts), str(facts.value("machine.id") or facts.place)
+        if off is not None and machine not in self._off:  # measured again and again, each time a little different: told once
+            self._off.add(machine)
+            self.tell(off)
+        for finding in entry_findings(facts):
+            self.tell(finding)
 
     def _sites_of(self, target: Target) -> list[str]:
         return sorted({site.name for site in target.sites.values()} & self._sites.sessions.keys())

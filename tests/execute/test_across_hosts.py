@@ -260,3 +260,19 @@ def test_results_go_to_the_data_sink_with_their_sums(bed: hosts.Bed, tmp_path: P
         if name != "./journal.ndjson":
             assert hashlib.sha256((directory.path / name).read_bytes()).hexdigest() == digest
     sink.shell(f"rm -r {told['directory']}")
+
+
+def test_a_client_here_and_a_server_on_a_host_are_one_experiment(bed: hosts.Bed, tmp_path: Path) -> None:
+    document = pair_document(bed)
+    document["sites"] = {"here": {"kind": "local"}, "there": bed.site(["server"])}
+    document["targets"]["a"] = {"sites": {"client": "here", "server": "there"}}
+    document["workloads"] = {"net": {"tool": "iperf3", "with": {"duration": "1 s"}, "placement": "across-sites", "gates": {"max_steal": "100 %"}}}
+    directory = make_run(tmp_path, document)
+    trials = execute(directory.path)
+    assert [t.status for t in trials] == [TrialStatus.VALID] * 2, [t.error for t in trials]
+    assert {tuple(sorted(t.nodes.items())) for t in trials} == {(("client", "localhost"), ("server", bed.hosts[0].address))}
+    assert {(g.passed, g.observed) for t in trials for g in t.gates if g.name == "placement"} == {(True, 2.0)}
+    assert all(set(t.usage) == {"client", "server"} for t in trials), "both ends are watched"
+    assert {(s.site, s.when) for s in read_run(directory.path).facts if not s.allocation_id} == {
+        (site, when) for site in ("here", "there") for when in ("before", "after")
+    }
