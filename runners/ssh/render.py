@@ -7,11 +7,14 @@ from collections.abc import Mapping, Sequence
 
 from ...engine.ports import Command, Commands, Endpoint, RenderedFile, Surroundings
 from ...engine.spec import Experiment, Role, RolePlace, Site, TrafficPath
+from . import render_windows
 from .allocation import FIRST_PORT, LOOPBACK
 from .hosts import host_name, hosts_of_roles, workdir
 from .launch import cpu_list
-from .options import site_options
+from .options import HostOptions, SiteOptions, site_options
 from .places import STATE
+
+WINDOWS = "powershell"
 
 
 def placeholders(experiment: Experiment, site: Site) -> Surroundings:
@@ -24,24 +27,33 @@ def placeholders(experiment: Experiment, site: Site) -> Surroundings:
             role: Endpoint(host=LOOPBACK if own else host.address or host.host, port=FIRST_PORT + index)
             for index, (role, host) in enumerate(hosts.items())
         },
-        workdirs={role: f"{workdir(options, host) or STATE}/benchspec-RUN/{role}" for role, host in hosts.items()},
+        workdirs={role: _workdir(options, host, role) for role, host in hosts.items()},
     )
+
+
+def _workdir(options: SiteOptions, host: HostOptions, role: Role) -> str:
+    if host.shell == WINDOWS:
+        return render_windows.workdir(host.workdir or options.workdir or "", role)
+    return f"{workdir(options, host) or STATE}/benchspec-RUN/{role}"
 
 
 def render(experiment: Experiment, site: Site, commands: Commands) -> list[RenderedFile]:
     """One file per placed file, server and client of this site, in the order in which they are used."""
-    names = {role: host_name(host) for role, host in hosts_of_roles(site_options(site)).items()}
+    hosts = hosts_of_roles(site_options(site))
+    names = {role: host_name(host) for role, host in hosts.items()}
+    windows = frozenset(role for role, host in hosts.items() if host.shell == WINDOWS)
     here = frozenset(place.role for place in experiment.roles if place.site == site.name)
     workdirs, cpus = placeholders(experiment, site).workdirs, _cpus(experiment.roles)
     files = [RenderedFile(name=f"files/{placed.role}/{placed.name}", data=placed.data) for placed in commands.files if placed.role in here]
     for index, server in enumerate(commands.servers, 1):
         if (role := server.command.role) in here:
             ready = f"ready when {server.endpoint.host} port {server.endpoint.port} listens, within {server.ready_timeout_s:g} s"
-            files.append(_script(f"server-{index}-{role}.sh", server.command, names.get(role, "?"), workdirs, cpus, ready))
+            files.append(_script(f"server-{index}-{role}", server.command, names.get(role, "?"), workdirs, cpus, ready, role in windows))
     for index, client in enumerate(commands.clients, 1):
         if client.role in here:
             remark = f"killed after {client.timeout_s:g} s"
-            files.append(_script(f"client-{index}-{client.role}.sh", client, names.get(client.role, "?"), workdirs, cpus, remark))
+            known = names.get(client.role, "?")
+            files.append(_script(f"client-{index}-{client.role}", client, known, workdirs, cpus, remark, client.role in windows))
     return files
 
 
@@ -49,8 +61,12 @@ def _cpus(places: Sequence[RolePlace]) -> Mapping[Role, tuple[int, ...]]:
     return {place.role: place.cpus for place in places}
 
 
-def _script(name: str, command: Command, host: str, workdirs: Mapping[Role, str], cpus: Mapping[Role, tuple[int, ...]], remark: str) -> RenderedFile:
+def _script(
+    name: str, command: Command, host: str, workdirs: Mapping[Role, str], cpus: Mapping[Role, tuple[int, ...]], remark: str, windows: bool
+) -> RenderedFile:
     chosen = command.cpus or cpus.get(command.role, ())
+    if windows:
+        return render_windows.script(f"{name}.ps1", command, host, workdirs[command.role], chosen, remark)
     lines = ["#!/bin/sh", f"# role {command.role} on host {host}; {remark}"]
     if command.secrets:
         lines.append(f"# secrets, handed over in the environment and never written: {', '.join(sorted(command.secrets))}")
@@ -63,4 +79,4 @@ def _script(name: str, command: Command, host: str, workdirs: Mapping[Role, str]
     settings += [f'{key}="${key}"' for key in sorted(command.secrets)]
     pinned = f"taskset -c {cpu_list(chosen)} " if chosen else ""
     lines.append(f"exec env -i {' '.join(settings)} \\\n  {pinned}{shlex.join(command.argv)}")
-    return RenderedFile(name=name, data=("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
+    return RenderedFile(name=f"{name}.sh", data=("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))

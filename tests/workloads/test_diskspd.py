@@ -1,8 +1,9 @@
 import pytest
 
+from benchspec.engine import powershell
 from benchspec.engine.errors import ParseError, SpecError, UnitError
 from benchspec.engine.spec import Json, Role
-from benchspec.workloads import diskspd, powershell
+from benchspec.workloads import diskspd
 from tests.workloads.planned import experiment, surroundings
 from tests.workloads.tool_goldens import DATA, completed
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..engine.errors import SpecError
+from .errors import SpecError
 
 _QUOTES = "'\u2018\u2019\u201a\u201b"
 
@@ -23,9 +23,14 @@ def call(argv: Sequence[str]) -> str:
     return " ".join(("&", *(_quoted(argument) for argument in argv)))
 
 
+def literal(text: str) -> str:
+    """``text`` as one of PowerShell's own strings, in which every character stands for itself."""
+    return "'" + "".join(character * 2 if character in _QUOTES else character for character in text) + "'"
+
+
 def _quoted(argument: str) -> str:
     if not argument or '"' in argument or any(ord(character) < 32 for character in argument):
         raise SpecError(f"found the argument {argument!r}: PowerShell cannot hand over empty ones, double quotes or control characters")
     if argument.endswith("\\") and any(character.isspace() for character in argument):
         raise SpecError(f"found the argument {argument!r}, which has a space and ends with a backslash: PowerShell cannot hand it over")
-    return "'" + "".join(character * 2 if character in _QUOTES else character for character in argument) + "'"
+    return literal(argument)
