@@ -70,7 +70,10 @@ def examine(needed: Needed, *, install: bool) -> tuple[Sequence[Finding], Sequen
     reports: dict[tuple[str, Found], HostReport] = {}
     for site, tools_of in needed.values():
         runner = catalogue().runner(site.runner)
-        findings.extend(runner.check(site))
+        try:
+            findings.extend(runner.check(site))
+        except BenchspecError as error:
+            findings.append(_failure("F621", error))
         parts = runner.parts(site) if isinstance(runner, Divisible) else (site,)
         look = functools.partial(_look, runner, tools_of, install=install)
         with ThreadPoolExecutor(max(1, min(AT_ONCE, len(parts)))) as workers:

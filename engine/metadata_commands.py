@@ -15,7 +15,7 @@ _HASH = "{ echo benchspec; cat; } | sha256sum | cut -c 1-16"
 # q asks for a path with a header; s takes a string out of compact or pretty JSON; a provider's word that is empty stays unknown
 _PROBE = f"""
 unset http_proxy HTTP_PROXY all_proxy ALL_PROXY; w=http://169.254.169.254;
-q() {{ if command -v curl >/dev/null; then curl -sf --connect-timeout 1 --max-time 1 -H "$2" ${{3:+-X "$3"}} "$w/$1";
+q() {{ if command -v curl >/dev/null; then curl -q -sf --noproxy '*' --connect-timeout 1 --max-time 1 -H "$2" ${{3:+-X "$3"}} "$w/$1";
   elif [ -z "$3" ]; then wget -q -T 1 -t 1 -O - --header "$2" "$w/$1"; else wget -q -T 1 -t 1 -O - --header "$2" --method="$3" "$w/$1"; fi; }};
 s() {{ echo "$j" | tr -d '\\n' | sed -n "s/.*\\"$1\\" *: *\\"\\([^\\"]*\\)\\".*/\\1/p"; }};
 case $p in

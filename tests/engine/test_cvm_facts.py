@@ -21,7 +21,16 @@ from tests.engine.test_facts import DATA, ENVIRONMENT, grow
 NV_INDEX = "0x01400001"
 
 
-def see(root: Path, **environment: str) -> dict[str, Json]:
+def see(root: Path, level: str = "", **environment: str) -> dict[str, Json]:
+    """The facts without their prefix; looked at again if the evidence is not of this level, since a busy machine may miss the probe's deadlines."""
+    for _ in range(5 if level else 1):
+        seen = look(root, **environment)
+        if seen["evidence"] == level:
+            break
+    return seen
+
+
+def look(root: Path, **environment: str) -> dict[str, Json]:
     done = subprocess.run(
         ["sh"], input=facts.script().encode(), env={**ENVIRONMENT, "ROOT": str(root), **environment}, capture_output=True, timeout=60, check=True
     )
@@ -99,7 +108,7 @@ def test_the_report_in_azure_s_vtpm(tpm: Mapping[str, str], tmp_path: Path, tree
     (root / "dev" / "tpmrm0").touch()
     report = hcl_report(kind)
     store(tpm, report, tmp_path / "report")
-    seen = see(root, **tpm)
+    seen = see(root, "report", **tpm)
     assert (seen["technology"], seen["evidence"], seen["basis"]) == (technology, "report", "the report in the vTPM")
     assert seen["report"] == hashlib.sha256(report).hexdigest()
 
@@ -140,12 +149,12 @@ def test_a_report_of_configfs_is_fetched_and_its_directory_removed(tmp_path: Pat
     root, report = tmp_path / "root", os.urandom(1184)
     grow(DATA / f"{tree}.tree", root)
     path = configfs(root, tmp_path / "bin", provider, report)
-    seen = see(root, PATH=path)
+    seen = see(root, "report", PATH=path)
     assert (seen["technology"], seen["evidence"], seen["basis"], seen["unseen"]) == (technology, "report", "a report of configfs-tsm", "none")
     assert seen["report"] == hashlib.sha256(report).hexdigest()
     assert list((root / "sys/kernel/config/tsm/report").iterdir()) == []
     first = (tmp_path / "bin" / "nonce").read_bytes()
-    see(root, PATH=path)
+    see(root, "report", PATH=path)
     assert len(first) == 64
     assert (tmp_path / "bin" / "nonce").read_bytes() != first
 

@@ -63,7 +63,11 @@ EXPECTED: dict[str, tuple[Json, ...]] = {
 def test_a_cloud_s_own_word(cloud: str, tool: str, tmp_path: Path) -> None:
     if shutil.which(tool) is None:
         pytest.skip(f"needs {tool}")
-    seen, _ = observe(tmp_path, cloud, SERVED, cloud, only_with(tmp_path / "bin", tool))
+    path = only_with(tmp_path / "bin", tool)
+    for attempt in range(5):  # a busy machine may miss the deadline of a second
+        seen, _ = observe(tmp_path / str(attempt), cloud, SERVED, cloud, path)
+        if seen["cloud.instance"] is not None:
+            break
     instance = str(seen.pop("cloud.instance"))
     assert tuple(seen.values()) == EXPECTED[cloud]
     assert len(instance) == 16

@@ -11,7 +11,7 @@ import pytest
 from benchspec.engine import facts
 from benchspec.engine.ports import Tool
 from benchspec.runners.local.monitor import LocalSampler
-from benchspec.runners.local.observe import find_tool, observe
+from benchspec.runners.local.observe import find_tool, observe, observe_volume
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,13 @@ def test_facts_of_the_disk_are_about_the_directory_that_is_asked_for() -> None:
     assert filesystem("/proc/self") == "proc"
     shown = subprocess.run(["df", "--output=fstype", "/dev/shm"], capture_output=True, text=True, check=True)
     assert filesystem("/dev/shm") == shown.stdout.split()[-1] != "proc"
+
+
+def test_the_volume_that_is_measured_need_not_be_the_disk_of_the_work_directories() -> None:
+    seen = {fact.name: fact.value for fact in observe_volume("/dev/shm")}
+    shown = subprocess.run(["df", "--output=fstype", "/dev/shm"], capture_output=True, text=True, check=True)
+    assert seen["storage.filesystem"] == shown.stdout.split()[-1]
+    assert {fact.value for fact in observe_volume("/no/such/directory")} == {None}
 
 
 def test_a_monitor_costs_less_than_one_percent_of_a_core() -> None:
