@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from ..errors import BenchspecError, TransportLost
+from ..errors import BenchspecError, Locked, TransportLost
 from ..ports import Runner, Session
 from ..results import Fact
 from ..spec import Site
@@ -50,12 +50,12 @@ class Sites:
         self._interrupts = interrupts
 
     def connect(self) -> None:
-        """Connect the sites that are not connected, at the same time. Raises the first error (TransportLost, Locked); the others stay connected."""
+        """Connect the sites that are not connected, at the same time. Raises TransportLost, Locked; those that can be used stay connected."""
         missing = [site for name, site in self._sites.items() if name not in self.sessions and name not in self.lost]
         with self._interrupts.waiting():
             errors = [error for error in at_once(self._connect, missing) if error is not None]
         if errors:
-            raise errors[0]
+            raise errors[0] if len(set(map(_said, errors))) == 1 else _together(errors)
 
     def _connect(self, site: Site) -> BenchspecError | None:
         try:
@@ -87,6 +87,17 @@ class Sites:
             with contextlib.suppress(TransportLost):
                 session.close()
         self.sessions.clear()
+
+
+def _together(errors: Sequence[BenchspecError]) -> BenchspecError:
+    """Several sites cannot be used: told in one go, so that all can be put right before the next try."""
+    kind = Locked if all(isinstance(error, Locked) for error in errors) else TransportLost
+    reasons, remedies = dict.fromkeys(map(_said, errors)), dict.fromkeys(error.remedy for error in errors if error.remedy)
+    return kind(f"{len(reasons)} hosts or sites cannot be used: {'; '.join(reasons)}", remedy="; ".join(remedies) or None)
+
+
+def _said(error: BenchspecError) -> str:
+    return f"{error.where}: {error.message}" if error.where else error.message
 
 
 def at_once(do: Callable[[S], T], items: Sequence[S]) -> list[T]:

@@ -276,3 +276,14 @@ def test_a_client_here_and_a_server_on_a_host_are_one_experiment(bed: hosts.Bed,
     assert {(s.site, s.when) for s in read_run(directory.path).facts if not s.allocation_id} == {
         (site, when) for site in ("here", "there") for when in ("before", "after")
     }
+
+
+def test_every_host_that_cannot_be_used_is_named_at_once(bed: hosts.Bed, tmp_path: Path) -> None:
+    document = hosts_document(bed, seconds=0.0)
+    for name in "ab":
+        document["targets"][name]["runner"]["hosts"]["client"]["port"] = 2222
+    directory = make_run(tmp_path, document)
+    with pytest.raises(TransportLost, match="2 hosts or sites cannot be used") as caught:
+        execute(directory.path)
+    assert all(host.address in str(caught.value) for host in bed.hosts[:2])
+    assert finished(directory.path) == []
