@@ -95,14 +95,16 @@ def upkeep(
 
 
 def _tell_kept(directory: RunDirectory) -> None:
-    echo(f"kept standing: {', '.join(sorted(_up(directory)))}; `benchspec down {directory.path}` takes it down", err=True)
+    if kept := _up(directory):
+        echo(f"kept standing: {', '.join(sorted(kept))}; `benchspec down {directory.path}` takes it down", err=True)
 
 
 def _up(directory: RunDirectory) -> frozenset[str]:
     from ..engine.execute.standing import Standings
     from ..engine.journal import read_records
 
-    return frozenset(one.bringing.target for one in Standings(read_records(directory.journal_path)[0]).up)
+    records = read_records(directory.journal_path)[0] if directory.journal_path.exists() else []
+    return frozenset(one.bringing.target for one in Standings(records).up)
 
 
 def adopted_before(directory: RunDirectory) -> RunDirectory | None:
