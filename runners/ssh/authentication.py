@@ -18,6 +18,7 @@ from ...engine.errors import BenchspecError, RunFailed
 from ...engine.secrets import parse_reference, resolve
 from .config import Route
 from .failures import KeyUnusable, NoAnswer, NoKeyAccepted
+from .small_files import read_small
 
 DEFAULT_FILES = ("~/.ssh/id_ed25519", "~/.ssh/id_ecdsa", "~/.ssh/id_rsa")
 """Tried when neither the spec nor ssh_config names a file."""
@@ -135,7 +136,7 @@ def _read(path: Path, route: Route) -> paramiko.PKey:
 def _parse(path: Path, passphrase: str | None) -> paramiko.PKey:
     """Each class in turn: first the likely one, since a passphrase makes every attempt slow on purpose."""
     problem: Exception = ValueError("it holds no private key that paramiko knows")
-    data = path.read_bytes()
+    data = read_small(path)
     for kind in sorted(_MARKS, key=lambda kind: not _holds(data, _MARKS[kind])):
         try:
             return kind.from_private_key_file(str(path), passphrase)
@@ -185,7 +186,7 @@ def _unreadable(path: Path, route: Route, error: Exception) -> KeyUnusable:
 def _public_half(path: Path) -> bytes:
     """The public key beside a private one, by which the agent's copy of it is found; empty when there is none."""
     try:
-        words = path.with_name(path.name + ".pub").read_text(encoding="utf-8").split()
+        words = read_small(path.with_name(path.name + ".pub")).split()
         return base64.b64decode(words[1])
     except (OSError, ValueError, IndexError):
         return b""

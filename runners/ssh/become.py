@@ -16,7 +16,7 @@ _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _NEEDED = re.compile(r"password is required|terminal is required|must have a tty|Authentication required|must be run from a terminal", re.IGNORECASE)
 _WRONG = re.compile(r"incorrect password|Authentication failure|Sorry, try again|Authentication failed", re.IGNORECASE)
 _NAME_ONE = "name one as `become: {password: ${secret:env:NAME}}`, or allow it without password"
-_MISSING = re.compile(r"not found|no such file|unknown command", re.IGNORECASE)
+_MISSING = re.compile(r"not found|unknown command", re.IGNORECASE)
 
 
 class Elevation:

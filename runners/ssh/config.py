@@ -20,6 +20,7 @@ import paramiko
 from .failures import ConfigRefused
 from .known_hosts import DEFAULT_PORT, lookup_name
 from .options import CONNECT_TIMEOUT_S, HostOptions, SiteOptions
+from .small_files import read_small
 
 USER_CONFIG, SYSTEM_CONFIG = Path("~/.ssh/config"), Path("/etc/ssh/ssh_config")
 USER_KNOWN_HOSTS = (Path("~/.ssh/known_hosts"), Path("~/.ssh/known_hosts2"))
@@ -288,7 +289,7 @@ def _only_names(criteria: str) -> bool:
 
 def _read(path: Path, must_exist: bool) -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        return read_small(path).decode("utf-8", "replace")
     except OSError as error:
         if isinstance(error, FileNotFoundError) and not must_exist:
             return ""

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
-from ...engine.errors import JobTimeout, RunFailed, TransportLost
+from ...engine.errors import BenchspecError, JobTimeout, RunFailed, TransportLost
 
 
 class HostFailure(TransportLost):
@@ -18,6 +19,11 @@ class HostFailure(TransportLost):
     def __init__(self, message: str, *, host: str, remedy: str) -> None:
         super().__init__(message, where=f"host {host}", remedy=remedy)
         self.host = host
+
+    def beside(self, others: Sequence[BenchspecError]) -> HostFailure:
+        """This failure with those of other hosts, which are told along with it."""
+        told = "".join(f"\n  also {error.where}: {error.message}" for error in others)
+        return type(self)(self.message + told, host=self.host, remedy=str(self.remedy))
 
 
 class UnknownHost(HostFailure):

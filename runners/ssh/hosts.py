@@ -10,6 +10,7 @@ from ...engine.errors import BenchspecError, UsageError
 from ...engine.reading import mapping
 from ...engine.spec import Json, Role, Site
 from .connection import Connection
+from .failures import HostFailure
 from .host import Host
 from .options import HostOptions, SiteOptions, site_options
 from .places import checked_name
@@ -86,7 +87,8 @@ class Crew:
         connections = {Role(name): found for name, found in opened.items() if isinstance(found, Connection)}
         if errors:
             attempt(POOL.release, connections.values())
-            raise errors[0]
+            first = errors[0]
+            raise first.beside(errors[1:]) if isinstance(first, HostFailure) else first
         with self._guard:
             return {role: self._share(run_id, connection, roles[role]) for role, connection in connections.items()}
 

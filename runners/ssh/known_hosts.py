@@ -15,6 +15,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from .small_files import read_small
+
 DEFAULT_PORT = 22
 
 
@@ -72,7 +74,7 @@ def read(paths: Iterable[Path]) -> tuple[Entry, ...]:
     entries: list[Entry] = []
     for path in paths:
         try:
-            data = path.read_bytes()
+            data = read_small(path)
         except (FileNotFoundError, NotADirectoryError):
             continue
         lines = data.decode("utf-8", "replace").splitlines()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 
 from benchspec.engine.errors import BenchspecError, MissingTool, TransportLost
 from benchspec.engine.spec import Site
+from benchspec.runners.registry import get_runner
 from benchspec.runners.ssh import failures
 from benchspec.runners.ssh.connection import Connection
 from benchspec.runners.ssh.known_hosts import HostKey
@@ -237,6 +239,25 @@ def test_one_host_that_fails_does_not_lose_the_others(bed: hosts.Bed, pool: Pool
         assert connection.run("echo on", timeout_s=LONG_S).stdout == b"on\n"
     assert all(f"host {name} (" in str(found[name]) for name in ("gone", "nobody", "windows"))
     assert all(isinstance(found[name], BenchspecError) for name in ("gone", "nobody", "windows"))
+
+
+def test_a_run_is_told_of_every_host_that_fails(bed: hosts.Bed) -> None:
+    good = {"user": "bench", "identity_file": str(bed.identity)}
+    named = {"client": {"host": bed.host("host2").address, "port": 2, **good}, "server": {"host": "nowhere.invalid", **good}}
+    options: dict[str, Any] = {"known_hosts": str(bed.known_hosts), "ssh_config": str(bed.ssh_config), "hosts": named}
+    with pytest.raises(failures.PortRefused, match=r"\n  also host server \(nowhere\.invalid\): the name .* has no address"):
+        get_runner("ssh").connect(Site(name="s", runner="ssh", options=options), "run-1")
+
+
+@pytest.mark.parametrize("file", ["identity_file", "known_hosts", "ssh_config"])
+@pytest.mark.parametrize("what", ["/dev/zero", "pipe", "large", "."])
+def test_a_file_that_never_ends_is_not_read(connect: Connect, tmp_path: Path, file: str, what: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with (tmp_path / "large").open("wb") as large:
+        large.truncate(1 << 40)
+    name = str(tmp_path / what)
+    error = refusal(connect, **({"identity_file": name} if file == "identity_file" else {"site": {file: name}}))
+    assert re.search("regular file|larger than 16 MiB|Is a directory", error.message)
 
 
 def test_sites_that_name_the_same_host_share_its_connection(bed: hosts.Bed, pool: Pool) -> None:
