@@ -90,6 +90,24 @@ def test_an_mtu_that_is_not_so_is_a_finding(bed: hosts.Bed, tmp_path: Path) -> N
     assert re.search(r"mtu.*declared 1500.*observed 1450", done.stdout + done.stderr)
 
 
+def test_what_up_leaves_standing_is_all_there_is_until_down(bed: hosts.Bed, tmp_path: Path) -> None:
+    """The tunnel, its program and its key stand on client and server, and beside them the run's directory, but no process or lock."""
+    before = {host.name: host.traces() for host in bed.hosts}
+    sets = (f"--set=vars.bed={bed.directory}", "--set=vars.rate=20 Mbit/s", "--only=target=wireguard")
+    done = run_cli("up", str(SPEC), "--yes", "--quiet", *sets, "--out", str(tmp_path / "up"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    seen = {host.name: host.traces() - before[host.name] for host in bed.hosts}
+    assert {name for name, traces in seen.items() if traces} == {"host1", "host2"}
+    assert all("link wg0" in seen[name] and "process wireguard-go wg0" in seen[name] for name in ("host1", "host2"))
+    strange = {
+        trace for traces in seen.values() for trace in traces if not re.match("link wg0|process wireguard-go|file /(var/tmp/benchspec-0|run/)", trace)
+    }
+    assert not strange
+    done = run_cli("down", str(tmp_path / "up"), "--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {host.name: sorted(host.traces() ^ before[host.name]) for host in bed.hosts} == {host.name: [] for host in bed.hosts}
+
+
 def netperf_spec(bed: hosts.Bed, path: Path, duration_s: int, **method: int) -> Path:
     """One target, one stream."""
     document: dict[str, Any] = {
