@@ -34,7 +34,7 @@ REPEATS = 3
 """So often a repeatable script is started again after the connection broke under it."""
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 5.0
-_REFUSED_PAUSE_S, _REFUSALS = 0.05, 100
+_REFUSED_PAUSE_S, _REFUSALS = 0.05, 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,9 +113,9 @@ class Line:
                 ) from error
             self._heard_at = time.monotonic()
 
-    def open(self, command: str, timeout_s: float) -> Exchange:
+    def open(self, command: str, timeout_s: float, refusals: int = _REFUSALS) -> Exchange:
         """Start a command. Raises HostFailure, and Broken when the transport ended before anything of ours ran."""
-        for _ in range(_REFUSALS):
+        for _ in range(refusals):
             transport = self.transport()
             try:
                 return open_exchange(transport, command, timeout_s=timeout_s, alive=self.alive, beat_s=self._beat_s)
@@ -320,7 +320,7 @@ class Connection:
         command = elevation.command() if elevation else COMMAND
         for _ in range(REPEATS):
             try:
-                exchange = line.open(command, self._beat_s)
+                exchange = self._open(line, command)
             except Broken:
                 line.alive()
                 continue
@@ -337,6 +337,20 @@ class Connection:
                 exchange.close()
                 raise
         raise _broke(self.name)
+
+    def _open(self, line: Line, command: str) -> Exchange:
+        """Start a command on ``line``, or on another one where an sshd allows fewer sessions than usual. Raises HostFailure, Broken."""
+        with self._lock:
+            others = [other for other in self._lines if other is not line]
+        for one, refusals in ((line, _REFUSALS), *((other, 1) for other in others)):
+            try:
+                return one.open(command, self._beat_s, refusals)
+            except SessionsRefused:
+                continue
+        with self._lock:
+            fresh = Line(self.name, self._dial, self._beat_s)
+            self._lines.append(fresh)
+        return fresh.open(command, self._beat_s)
 
     def _wanted_elevation(self) -> Elevation | None:
         if self._elevation is None and not self._is_root:

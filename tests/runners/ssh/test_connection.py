@@ -105,6 +105,11 @@ def test_an_sshd_that_allows_fewer_sessions(connect: Connect, bed: hosts.Bed) ->
         connection = connect("host3")
         with ThreadPoolExecutor(8) as workers:
             assert list(workers.map(lambda n: text(connection, "sleep 0.1; echo $1", str(n)), range(8))) == [str(n) for n in range(8)]
+        streams = [connection.stream("echo on; cat") for _ in range(5)]
+        assert [stream.read(LONG_S) for stream in streams] == [b"on\n"] * 5
+        assert text(connection, "echo beside") == "beside"
+        for stream in streams:
+            stream.close()
         host.shell("sed -i 's/^MaxSessions.*/MaxSessions 0/' /etc/ssh/sshd_config")
         host.stop_sshd()
         host.start_sshd()
