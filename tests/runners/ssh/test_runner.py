@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from benchspec.engine.errors import RunFailed, UsageError
+from benchspec.engine.errors import Locked, RunFailed, UsageError
 from benchspec.engine.ports import Command, Commands, DataSink, Demand, Divisible, KeepsHostKeys, Leftover, Server, Session, StepRunner
 from benchspec.engine.spec import Experiment, Placement, Role, RolePlace, Site, Step, TrafficPath
 from benchspec.engine.usage import summarise
@@ -142,18 +142,49 @@ def test_a_secret_stands_in_no_argument_and_no_file(bed: hosts.Bed, untouched: N
     session.close()
 
 
-def test_with_become_everything_is_root_s_and_goes_again(bed: hosts.Bed, untouched: None, enter: Enter) -> None:
-    where = site(bed, hosts.Login.SUDO, host={"become": True})
+@pytest.mark.parametrize(
+    ("user", "become"),
+    [(hosts.Login.SUDO, True), (hosts.Login.PASSWORD, {"method": "sudo", "password": "${secret:env:BECOME_PASSWORD}"})],
+    ids=["sudo", "sudo-with-password"],
+)
+def test_with_become_everything_is_root_s_and_goes_again(
+    bed: hosts.Bed, untouched: None, enter: Enter, monkeypatch: pytest.MonkeyPatch, user: hosts.Login, become: Any
+) -> None:
+    monkeypatch.setenv("BECOME_PASSWORD", hosts.host.SUDO_PASSWORD)
+    where = site(bed, user, host={"become": become})
     session = enter(where, "run-root")
     allocation = session.allocate(PLACES, "root")
+    sampler = allocation.sample(Role.CLIENT, 0.1)
     job = allocation.start(sh("id -u; ip link add probe0 type veth peer name probe1 && ip link del probe0 && echo made"), "root-1")
     job.wait(30)
     assert job.collect().stdout == b"0\nmade\n"
+    assert len(sampler.stop()) >= 2
     endpoints = allocation.surroundings().endpoints
     assert endpoints[Role.SERVER].host == bed.host("host3").address, "sudo hides how the host was reached, and it is found out all the same"
+    with pytest.raises(Locked):
+        RUNNER.connect(site(bed), "run-of-a-user")
     allocation.release()
     session.close()
     assert list(RUNNER.leftovers(where, "run-root")) == []
+
+
+def test_a_host_behind_another_is_reached_through_it_and_addressed_by_its_own(bed: hosts.Bed, enter: Enter) -> None:
+    made = site(bed)
+    options = {**made.options, "hosts": {"client": bed.host("host1").site(), "server": bed.host("host4").site()}}
+    session = enter(dataclasses.replace(made, options=options), "run-behind")
+    allocation = session.allocate(PLACES, "behind")
+    around = allocation.surroundings()
+    endpoint = around.endpoints[Role.SERVER]
+    assert endpoint.host == bed.host("host4").address
+    serving = Command(argv=("iperf3", "-s", "-p", str(endpoint.port)), role=Role.SERVER, timeout_s=60)
+    allocation.serve(Server(command=serving, endpoint=endpoint), "behind-server")
+    allocation.reach(Role.CLIENT, endpoint, 10)
+    job = allocation.start(
+        Command(argv=("iperf3", "-c", endpoint.host, "-p", str(endpoint.port), "-t", "1"), role=Role.CLIENT, timeout_s=60), "behind-1"
+    )
+    job.wait(60)
+    assert job.collect().exit_code == 0
+    allocation.release()
 
 
 def test_a_host_whose_sh_is_busybox_and_that_has_no_setsid(bed: hosts.Bed, enter: Enter) -> None:
