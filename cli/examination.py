@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -27,6 +28,9 @@ AT_ONCE = 16
 """Hosts that are looked at together."""
 
 RUN_ID = "doctor"
+
+MOVING = frozenset({"F521", "F612"})
+"""Findings with figures that differ from one look to the next."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,14 +56,14 @@ class HostReport:
 
 def needed_tools(spec: Spec, *, trusted: bool) -> Needed:
     """Every site with the tools its roles need. Programs that the spec itself names are executed only if it is ``trusted``."""
-    needed: dict[str, tuple[Site, dict[Role, dict[Tool, None]]]] = {}
+    sites = {site.name: site for target in spec.targets for site in target.sites.values()}
+    needed: dict[str, tuple[Site, dict[Role, dict[Tool, None]]]] = {name: (site, {}) for name, site in sites.items()}
     for experiment in expand(spec, WORKLOADS):
         tools = WORKLOADS[experiment.tool].tools(experiment.parameters)
         if experiment.tool == "command" and not trusted:
             tools = [dataclasses.replace(tool, version_argv=()) for tool in tools]
-        sites = {site.name: site for site in spec.target(experiment.target).sites.values()}
         for place in experiment.roles:
-            of_role = needed.setdefault(place.site, (sites[place.site], {}))[1].setdefault(place.role, {})
+            of_role = needed[place.site][1].setdefault(place.role, {})
             of_role.update(dict.fromkeys(tool for tool in tools if not tool.roles or place.role in tool.roles))
     return {name: (site, {role: tuple(tools) for role, tools in roles.items()}) for name, (site, roles) in needed.items()}
 
@@ -82,7 +86,16 @@ def examine(needed: Needed, *, install: bool) -> tuple[Sequence[Finding], Sequen
             reports.setdefault((report.host, report.tools), report)
             if finding is not None and not any(finding.message in known.message for known in findings):
                 findings.append(dataclasses.replace(finding, message=f"{report.host}: {finding.message}"))
-    return list(dict.fromkeys(findings)), list(reports.values())
+    told: dict[tuple[str, str, str], Finding] = {}
+    for finding in findings:
+        told.setdefault(_gist(finding), finding)
+    return list(told.values()), list(reports.values())
+
+
+def _gist(finding: Finding) -> tuple[str, str, str]:
+    """What tells findings apart: of clocks and disks, which several sites may share, not the figures."""
+    host, _, rest = finding.message.partition(": ")
+    return finding.code, host, re.sub(r"[0-9.+-]+", "#", rest) if finding.code in MOVING else rest
 
 
 def _look(runner: Runner, tools_of: Mapping[Role, Sequence[Tool]], part: Site, *, install: bool) -> tuple[HostReport, Finding | None]:

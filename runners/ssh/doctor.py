@@ -229,8 +229,11 @@ def _paths(patients: Sequence[Patient]) -> Iterator[Finding]:
 def _path(patient: Patient, role: Role, far: Role, other: Patient) -> Finding:
     peer = other.options.address or other.host.address
     seen = {fact.name: fact.value for fact in observe.path(patient.host, peer)}
+    if seen["path.interface"] is None:
+        message = f"{role} sees no way to {far} on {other.host.name} at {peer}, unless a lifecycle step makes one (or it has no `ip`)"
+        return patient.says("F625", FindingLevel.NOTE, message)
     mtu, link = seen["path.mtu"], seen["path.link_mtu"]
-    way = f"{role} reaches {far} on {other.host.name} by {_known(seen['path.interface'])}"
+    way = f"{role} reaches {far} on {other.host.name} by {seen['path.interface']}"
     if isinstance(mtu, int) and isinstance(link, int) and mtu < link:
         return patient.says("F625", FindingLevel.WARNING, f"{way}; its MTU is {link} B, but packets over {mtu} B do not get through")
     measured = f"packets of {mtu} B get through" if mtu is not None else "its MTU was not measured (no ping of iputils, or no answer)"

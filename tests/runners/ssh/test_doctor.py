@@ -152,7 +152,7 @@ def restart(host: hosts.Host) -> None:
 def spec(bed: hosts.Bed, path: Path, **changes: dict[str, Any]) -> str:
     document = {
         "apiVersion": "benchspec/v1", "kind": "Benchmark", "name": "looked-at", "title": "Looked at",
-        "targets": {"a": {"runner": {"kind": "ssh", **options(bed, "bench", **changes)}}},
+        "targets": {name: {"runner": {"kind": "ssh", **options(bed, "bench", **changes)}} for name in ("a", "b")},
         "workloads": {"net": {"tool": "netperf", "with": {"duration": "1 s"}}},
     }  # fmt: skip
     path.write_text(yaml.safe_dump(document))
@@ -186,3 +186,7 @@ def test_the_verb_is_content_where_everything_is_there(bed: hosts.Bed, tmp_path:
     done = run_cli("doctor", spec(bed, tmp_path / "spec.yaml"))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("every tool is there\n")
+    hosts_in = [line.split()[0] for line in done.stdout.splitlines() if line.startswith("host")]
+    assert hosts_in == ["host", "host1", "host2"]  # sites that share hosts do not repeat them
+    for code in ("F521", "F612", "F620"):
+        assert done.stdout.count(f"[{code}] host1") == 1
