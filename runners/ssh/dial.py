@@ -219,6 +219,7 @@ class _Tunnel:
     def __init__(self, channel: paramiko.Channel) -> None:
         self._channel = channel
         self.send, self.recv, self.settimeout = channel.send, channel.recv, channel.settimeout
+        self._closed = False  # paramiko asks sockets for it when their transport ends
 
     def shutdown(self, how: int) -> None:
         """End it in these directions."""
@@ -227,6 +228,7 @@ class _Tunnel:
 
     def close(self) -> None:
         """End it (idempotent)."""
+        self._closed = True
         with contextlib.suppress(OSError, EOFError, paramiko.SSHException):
             self._channel.close()
 

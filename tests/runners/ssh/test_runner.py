@@ -23,6 +23,7 @@ from benchspec.engine.usage import summarise
 from benchspec.runners import ssh as package
 from benchspec.runners.registry import get_runner
 from tests import hosts
+from tests.hosts.host import SUDO_PASSWORD
 
 RUNNER = get_runner("ssh")
 PLACES = (RolePlace(role=Role.CLIENT, site="site"), RolePlace(role=Role.SERVER, site="site"))
@@ -148,9 +149,9 @@ def test_a_secret_stands_in_no_argument_and_no_file(bed: hosts.Bed, untouched: N
     ids=["sudo", "sudo-with-password"],
 )
 def test_with_become_everything_is_root_s_and_goes_again(
-    bed: hosts.Bed, untouched: None, enter: Enter, monkeypatch: pytest.MonkeyPatch, user: hosts.Login, become: Any
+    bed: hosts.Bed, untouched: None, monkeypatch: pytest.MonkeyPatch, enter: Enter, user: hosts.Login, become: Any
 ) -> None:
-    monkeypatch.setenv("BECOME_PASSWORD", hosts.host.SUDO_PASSWORD)
+    monkeypatch.setenv("BECOME_PASSWORD", SUDO_PASSWORD)
     where = site(bed, user, host={"become": become})
     session = enter(where, "run-root")
     allocation = session.allocate(PLACES, "root")
@@ -179,9 +180,8 @@ def test_a_host_behind_another_is_reached_through_it_and_addressed_by_its_own(be
     serving = Command(argv=("iperf3", "-s", "-p", str(endpoint.port)), role=Role.SERVER, timeout_s=60)
     allocation.serve(Server(command=serving, endpoint=endpoint), "behind-server")
     allocation.reach(Role.CLIENT, endpoint, 10)
-    job = allocation.start(
-        Command(argv=("iperf3", "-c", endpoint.host, "-p", str(endpoint.port), "-t", "1"), role=Role.CLIENT, timeout_s=60), "behind-1"
-    )
+    measuring = ("iperf3", "-c", endpoint.host, "-p", str(endpoint.port), "-t", "1")
+    job = allocation.start(Command(argv=measuring, role=Role.CLIENT, timeout_s=60), "behind-1")
     job.wait(60)
     assert job.collect().exit_code == 0
     allocation.release()
