@@ -27,6 +27,7 @@ VERBS: dict[str, str] = {
     "migrate": "Rewrite a spec for the current version of the language.",
     "down": "Take down what `up` or `run --keep` left standing.",
     "clean": "Remove whatever a run, or all runs, left on their sites.",
+    "rbac": "Print the Kubernetes rights that benchspec needs, as a manifest.",
     "completion": "Print the completion script for a shell.",
 }
 """Verb to its line in ``--help``; each verb's module repeats it as its own short help (a test compares them)."""

@@ -51,6 +51,7 @@ class Share:
     node: str
     host: str
     digest: str | None
+    address: str
     addresses: tuple[str, ...]
     cpus: tuple[int, ...]
     path: str
@@ -166,7 +167,7 @@ class PodAllocation:
             found: list[Fact] = []
             far = facts.far_end(role, peers.endpoints)
             if far is not None:
-                answer = share.container.run(facts.path_script(peers.endpoints[far].host), timeout_s=facts.PATH_TIMEOUT_S + 30)
+                answer = share.container.run(facts.path_script(self._pingable(far, peers)), timeout_s=facts.PATH_TIMEOUT_S + 30)
                 found += facts.parse_path(answer.stdout)
             if share.part.volume:
                 bound = volumes.observe(self._place.api, share.part.volume)
@@ -183,6 +184,11 @@ class PodAllocation:
             found += facts.clock_facts(share.offset_s, share.bound_s)
             seen[role] = found
         return seen
+
+    def _pingable(self, role: Role, peers: Surroundings) -> str:
+        """A Service answers no pings: the pod behind it does, and packets to it take the same way."""
+        behind = self._shares.get(role)
+        return behind.address if behind is not None and behind.part.service else peers.endpoints[role].host
 
     def reach(self, role: Role, endpoint: Endpoint, timeout_s: float) -> None:
         """See from the role's pod that ``endpoint`` accepts TCP connections. Raises RunFailed naming both ends."""
@@ -291,6 +297,7 @@ def _share(place: Place, part: Part, pod: Object, service: Object | None, demand
         node=pod["spec"]["nodeName"],
         host=host,
         digest=status["containerStatuses"][0].get("imageID") or None,
+        address=address,
         addresses=_hex(address),
         cpus=cpus,
         path=path,

@@ -19,8 +19,8 @@ from .names import GROUP, MANAGED_BY, RUN, Object, Ownership, digest, label_valu
 from .options import Options
 
 COORDINATION = "coordination.k8s.io/v1"
-DURATION_S = 60
-_RENEWALS = 3
+DURATION_S, RENEW_EVERY_S = 60, 20.0
+_TRIES = 3
 _OWNER = f"{GROUP}/owner"
 _TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 
@@ -41,7 +41,7 @@ class Lease:
 
     def take(self) -> None:
         """Take it and go on renewing it. Raises Locked naming the owner."""
-        for _ in range(_RENEWALS):
+        for _ in range(_TRIES):
             if self._try():
                 self._thread = threading.Thread(target=self._renew, name="benchspec-lease", daemon=True)
                 self._thread.start()
@@ -90,7 +90,7 @@ class Lease:
                          remedy=f"resume that run, or remove them: benchspec clean {holder}")  # fmt: skip
 
     def _renew(self) -> None:
-        while not self._over.wait(DURATION_S / _RENEWALS):
+        while not self._over.wait(RENEW_EVERY_S):
             now = datetime.datetime.now(datetime.UTC).strftime(_TIME)
             # a failed renewal is repeated: only a pod of another run would matter, and the scheduler keeps those off our nodes
             with suppress(BenchspecError):

@@ -47,7 +47,7 @@ def await_running(api: Api, selector: str, count: int) -> Mapping[str, Object]:
         waited_s = time.monotonic() - began
         for pod in seen.values():
             _raise_if_stuck(api, pod, waited_s, failing_since)
-        if not seen and waited_s > 15:
+        if not seen and (waited_s > SCHEDULING_S or _refused(api, selector)):
             raise _without_pods(api, selector)
     raise RunFailed(f"pods were not running after {deadline - began:.0f} s: {', '.join(map(_state, seen.values()))}", where=api.where)
 
@@ -103,6 +103,11 @@ def _claim_state(api: Api, name: str) -> str:
         if phase == "Bound"
         else f"volume claim {name} of class {claim['spec'].get('storageClassName')} is {phase}: {events(api, 'PersistentVolumeClaim', name)}"
     )
+
+
+def _refused(api: Api, selector: str) -> bool:
+    found = api.items(api.namespaced("jobs", group="batch/v1"), labelSelector=selector)
+    return any("FailedCreate" in events(api, "Job", one["metadata"]["name"]) for one in found)
 
 
 def _without_pods(api: Api, selector: str) -> RunFailed:

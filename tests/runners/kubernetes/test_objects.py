@@ -1,0 +1,110 @@
+"""Names, manifests and rights: what is created, without a cluster."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchspec.engine.ports import Demand
+from benchspec.engine.spec import Placement, Role, Site, TrafficPath
+from benchspec.runners.kubernetes import manifests, rights
+from benchspec.runners.kubernetes.names import Ownership, label_value, object_name
+from benchspec.runners.kubernetes.options import read_options
+
+OWNERSHIP = Ownership(run_id="run-1", site="here", extra={"team": "a b"})
+DNS_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+LABEL = re.compile(r"([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?")
+
+
+@given(st.text(), st.text())
+def test_any_id_gives_a_name_and_a_label(run_id: str, allocation_id: str) -> None:
+    assert DNS_LABEL.fullmatch(object_name("client", run_id, allocation_id) + "-12345")
+    assert LABEL.fullmatch(label_value(run_id))
+
+
+@given(st.text(), st.text())
+def test_ids_that_differ_have_names_and_labels_that_differ(one: str, other: str) -> None:
+    assert (object_name("client", one) == object_name("client", other)) == (one == other)
+    assert (label_value(one) == label_value(other)) == (one == other)
+
+
+def parts(demand: Demand, **options: Any) -> dict[Role, tuple[manifests.Part, Any]]:
+    read = read_options(Site(name="here", runner="kubernetes", options=options))
+    found = manifests.parts(read, OWNERSHIP, "a-1", [Role.CLIENT, Role.SERVER], demand)
+    return {role: (part, manifests.job(read, OWNERSHIP, "a-1", part, demand)["spec"]["template"]["spec"]) for role, part in found.items()}
+
+
+def test_a_pod_meets_the_restricted_standard_and_is_guaranteed() -> None:
+    part, pod = parts(Demand(), cpu=2, memory="4 GiB")[Role.CLIENT]
+    container = pod["containers"][0]
+    assert pod["securityContext"]["runAsNonRoot"]
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container["securityContext"] == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+    assert container["resources"]["requests"] == container["resources"]["limits"] == {"cpu": "2", "memory": str(4 * 2**30)}
+    assert not pod["automountServiceAccountToken"]
+    assert "hostNetwork" not in pod
+    assert part.workdir.endswith("/client")
+
+
+@pytest.mark.parametrize(
+    ("path", "client_on_host", "server_on_host", "service"),
+    [
+        (TrafficPath.POD_TO_POD, False, False, None),
+        (TrafficPath.POD_TO_SERVICE, False, False, "ClusterIP"),
+        (TrafficPath.POD_TO_HOST, False, True, None),
+        (TrafficPath.HOST_TO_HOST, True, True, None),
+        (TrafficPath.HOST_TO_SERVICE, True, False, "ClusterIP"),
+        (TrafficPath.NODE_PORT, False, False, "NodePort"),
+    ],
+)
+def test_a_path_decides_networks_and_services(path: TrafficPath, client_on_host: bool, server_on_host: bool, service: str | None) -> None:
+    demand = Demand(path=path)
+    found = parts(demand)
+    assert found[Role.CLIENT][1].get("hostNetwork", False) is client_on_host
+    assert found[Role.SERVER][1].get("hostNetwork", False) is server_on_host
+    assert found[Role.CLIENT][0].service is None
+    part = found[Role.SERVER][0]
+    assert (part.service is None) == (service is None)
+    if service is not None:
+        made = manifests.service(OWNERSHIP, "a-1", part, demand, {})
+        assert made["spec"]["type"] == service
+        assert {port["port"] for port in made["spec"]["ports"]} == {port["targetPort"] for port in made["spec"]["ports"]} == {part.port}
+        assert len(made["metadata"]["name"]) <= 63
+
+
+def test_placement_becomes_affinity_and_no_run_shares_a_node_with_another() -> None:
+    def terms(placement: Placement, kind: str) -> list[Any]:
+        affinity = parts(Demand(placement=placement))[Role.SERVER][1]["affinity"]
+        return list(affinity.get(kind, {}).get("requiredDuringSchedulingIgnoredDuringExecution", []))
+
+    own = {"matchLabels": {"benchspec.dev/allocation": "a-1"}}
+    assert own in [term["labelSelector"] for term in terms(Placement.ACROSS_NODES, "podAntiAffinity")]
+    assert own in [term["labelSelector"] for term in terms(Placement.SAME_NODE, "podAffinity")]
+    (others,) = terms(Placement.ANY, "podAntiAffinity")
+    assert others["namespaceSelector"] == {}
+    assert {"key": "benchspec.dev/run", "operator": "NotIn", "values": ["run-1"]} in others["labelSelector"]["matchExpressions"]
+
+
+def test_a_volume_is_claimed_where_the_workload_writes_and_the_target_names_a_class() -> None:
+    demand = Demand(storage={"class": "fast", "size": "5 GiB"}, volumes=(Role.CLIENT,))
+    found = parts(demand)
+    assert found[Role.SERVER][0].volume is None
+    part, pod = found[Role.CLIENT]
+    assert part.workdir.startswith(manifests.VOLUME)
+    assert pod["securityContext"]["fsGroup"] == manifests.USER
+    claim = manifests.claim(OWNERSHIP, "a-1", part, demand, 5 * 2**30)
+    assert claim["spec"]["storageClassName"] == "fast"
+    assert {"persistentVolumeClaim": {"claimName": part.volume}, "name": "volume"} in pod["volumes"]
+    assert parts(Demand(volumes=(Role.CLIENT,)))[Role.CLIENT][0].volume is None
+
+
+def test_the_rights_name_no_wildcard_and_stay_in_the_namespace() -> None:
+    made = rights.manifests("bench", "b", facts=False, classes=False)
+    assert [one["kind"] for one in made] == ["ServiceAccount", "Role", "RoleBinding"]
+    assert all("*" not in (verb, group, resource) for verb, group, resource in rights.needed())
+    wide = rights.manifests("bench", "b", facts=True, classes=False)[3]
+    assert {verb for rule in wide["rules"] for verb in rule["verbs"]} == {"get", "list"}
