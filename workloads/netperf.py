@@ -63,8 +63,8 @@ METRICS: Sequence[Metric] = (
     _metric("throughput.confidence", "Full width of netperf's own confidence interval, relative to the mean", "ratio", Direction.LOWER),
     _metric("iterations", "Iterations netperf ran for its confidence interval", "1", Direction.NEITHER),
     _metric("duration", "Measured time", "s", Direction.NEITHER),
-    _metric("throughput.interval.min", "Received throughput, least of an interval", "bit/s", Direction.HIGHER),
-    _metric("throughput.interval.max", "Received throughput, greatest of an interval", "bit/s", Direction.NEITHER),
+    _metric("throughput.interval.min", "Throughput at the client, least of an interval", "bit/s", Direction.HIGHER),
+    _metric("throughput.interval.max", "Throughput at the client, greatest of an interval", "bit/s", Direction.NEITHER),
     _metric("transactions.interval.min", "Transactions per second, least of an interval", "1/s", Direction.HIGHER),
     _metric("transactions.interval.max", "Transactions per second, greatest of an interval", "1/s", Direction.NEITHER),
 )

@@ -1,7 +1,8 @@
 """netperf's interim results (``-D``): how far the rate of single intervals was from that of the whole test.
 
 Format: ``NETPERF_INTERIM_RESULT[i]=``, ``NETPERF_UNITS[i]=``, ``NETPERF_INTERVAL[i]=`` (s) and ``NETPERF_ENDING[i]=`` before the final keys, where
-the build has demo mode. netperf measures by units of work, so intervals are about as long as was asked, and the last one is what remained.
+the build has demo mode. netperf measures by units of work, so intervals are about as long as was asked, and the last one is what remained. The client
+counts, so what a stream sends is counted as it goes into the socket.
 """
 
 from __future__ import annotations

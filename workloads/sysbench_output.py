@@ -94,4 +94,7 @@ def _latencies(text: str) -> dict[str, float | None]:
         name, value = _NAMES.get(percentile or label), decimal(word)
         if name is not None:
             found[f"latency.{name}"] = value / 1e3 if value is not None and value > 0 else None
+    greatest = found.get("latency.max")
+    if greatest is not None:  # a percentile is the upper edge of a bucket, which can lie above the greatest value
+        found |= {name: min(value, greatest) for name, value in found.items() if value is not None}
     return found

@@ -84,7 +84,7 @@ def is_bound(checks: Sequence[LimitCheck]) -> bool:
 
 def link_of(experiment: Experiment, target: Target, evidence: Evidence) -> Link:
     """The link of ``experiment`` from observed facts, else from claims, else assumed; its ``basis`` says which."""
-    protocol = "udp" if _parameter(experiment, "protocol") == "udp" else "tcp"
+    protocol = "udp" if _sends_datagrams(experiment) else "tcp"
     mtu, mtu_source = _mtu(experiment, target, evidence)
     encapsulations, notes = _encapsulations(experiment, target, evidence)
     basis = ", ".join([protocol.upper(), f"MTU {mtu:g} {mtu_source}", *notes])
@@ -155,7 +155,12 @@ def _parameter(experiment: Experiment, name: str) -> Json:
     return experiment.parameters.get(name)
 
 
+def _sends_datagrams(experiment: Experiment) -> bool:
+    """By the parameters of the tools that know both: ``protocol: udp``, or one of netperf's UDP tests."""
+    return _parameter(experiment, "protocol") == "udp" or str(_parameter(experiment, "test")).startswith("UDP_")
+
+
 def _datagram(experiment: Experiment) -> float | None:
-    """The payload of one datagram, where the workload's parameters set it (``length``)."""
-    length = _parameter(experiment, "length")
+    """The payload of one datagram, where the workload's parameters set it (``length``, ``message_size``)."""
+    length = _parameter(experiment, "length") or _parameter(experiment, "message_size")
     return parse_quantity(length, Dimension.BYTES) if isinstance(length, str) else None

@@ -189,3 +189,18 @@ def test_a_limit_holds_at_its_points_only() -> None:
     assert limits_of(of_both, at_p10) == (everywhere, here)
     assert limits_of(of_both, replace(at_p10, point=(("disk", "P20"),))) == (everywhere,)
     assert limits_of(of_both, replace(at_p10, point=())) == (everywhere,)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "protocol", "datagram"),
+    [
+        ({"protocol": "udp", "length": "1400 B"}, "udp", 1400.0),
+        ({"test": "UDP_STREAM", "message_size": "1472 B"}, "udp", 1472.0),
+        ({"test": "UDP_STREAM"}, "udp", None),
+        ({"test": "TCP_STREAM", "message_size": "16 KiB"}, "tcp", 16384.0),
+        ({}, "tcp", None),
+    ],
+)
+def test_what_is_sent_follows_from_the_parameters(parameters: dict[str, Json], protocol: str, datagram: float | None) -> None:
+    link = link_of(synthetic.experiment("a", parameters=parameters), synthetic.target("a"), Evidence(()))
+    assert (link.protocol, link.datagram) == (protocol, datagram)
