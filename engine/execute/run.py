@@ -209,13 +209,16 @@ class Run:
         Raises:
             DriftError: it is not.
         """
-        shown = [facts for experiment in self._to_survey(target, rounds) for facts in self._show(experiment)]
         mine = [facts for facts in seen if facts.target == target]
+        shown = [facts for experiment in self._to_survey(target, mine, rounds) for facts in self._show(experiment)]
         placed = self._survey.placed.get(target, {})
         self._observatory.check_claims(target, [*mine, *shown], placed, allow_drift=self._options.allow_drift)
 
-    def _to_survey(self, target: str, rounds: Sequence[Round]) -> list[Experiment]:
-        """One experiment with several roles for each placement and path to be measured, and one that writes to volumes; any if there is none."""
+    def _to_survey(self, target: str, seen: Sequence[FactSet], rounds: Sequence[Round]) -> list[Experiment]:
+        """One experiment with several roles for each placement and path to be measured, and one that writes to volumes.
+
+        Where there is none, any on sites of several nodes, to see which of them it uses.
+        """
         wanted = {round_.planned.experiment_id: None for round_ in rounds if any(s.sequence not in self._history.trials for s in round_.slots)}
         mine = [e for e in map(self._experiments.__getitem__, wanted) if e.target == target and e.id not in self._skipped]
         distinct: dict[object, Experiment] = {}
@@ -224,7 +227,7 @@ class Run:
                 distinct.setdefault((experiment.roles, experiment.placement, experiment.path), experiment)
             elif volumes_of(experiment):
                 distinct.setdefault(experiment.roles, experiment)
-        return list(distinct.values()) or mine[:1]
+        return list(distinct.values()) or (mine[:1] if any(facts.node for facts in seen) else [])
 
     def _show(self, experiment: Experiment) -> tuple[FactSet, ...]:
         """Allocate ``experiment`` once without measuring. An allocation that does not come up is left for its rounds to tell."""

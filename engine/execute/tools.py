@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from ..errors import MissingTool, RunFailed
 from ..journal import Journal
-from ..ports import Session, Tool, Workload
+from ..ports import Session, Tool, ToolStatus, Workload
 from ..results import Finding, FindingLevel
 from ..spec import Experiment, Role
 from .events import Event, Observer
 from .records import SKIPPED, TOOLS
-from .sites import on_site
+from .sites import at_once, on_site
 from .telling import tell
 
 Missing = Mapping[tuple[str, Role], set[Tool]]
@@ -60,18 +60,20 @@ class ToolSearch:
             tools = workload_of[experiment.tool].tools(experiment.parameters)
             for place in experiment.roles:
                 needed.setdefault((place.site, place.role), {}).update(dict.fromkeys(needed_by(place.role, tools)))
+        asked = [(seat, tuple(wanted)) for seat, wanted in needed.items() if wanted]
         missing: dict[tuple[str, Role], set[Tool]] = {}
-        for (site, role), wanted in needed.items():
-            if not wanted:
-                continue
-            with on_site(site):
-                statuses = self._sessions[site].find_tools(role, tuple(wanted))
+        for ((site, role), _), statuses in zip(asked, at_once(self._ask, asked), strict=True):
             found = [{"executable": s.tool.executable, "path": s.path, "version": s.version} for s in statuses]
             self._journal.append(TOOLS, {"site": site, "role": role.value, "tools": found})
             absent = {status.tool for status in statuses if status.path is None}
             if absent:
                 missing[site, role] = absent
         return missing
+
+    def _ask(self, asked: tuple[tuple[str, Role], tuple[Tool, ...]]) -> Sequence[ToolStatus]:
+        (site, role), tools = asked
+        with on_site(site):
+            return self._sessions[site].find_tools(role, tools)
 
     def _install(self, missing: Missing) -> None:
         done: set[tuple[str, ...]] = set()

@@ -77,6 +77,14 @@ def test_two_names_for_one_machine_are_refused_before_anything_is_measured(tmp_p
     assert "the client is on one localhost and the load-generator on two localhost" in found.findings[0].message
 
 
+def test_several_roles_are_looked_at_in_an_allocation_of_their_own_first(tmp_path: Path) -> None:
+    directory = make_pair_run(tmp_path, one_target(tmp_path), Pair())
+    execute_pair(directory.path, Pair())
+    found = [r.data["session"] for r in records(directory.path) if r.type == "allocation.started"]
+    assert found == [0, 1], "in session 0 nothing is measured"
+    assert [r.data["slot"]["session"] for r in records(directory.path) if r.type == "trial.started"] == [1, 1]
+
+
 def test_roles_on_the_same_node_are_proven_so_in_every_trial(tmp_path: Path) -> None:
     document = one_target(tmp_path)
     document["workloads"]["count"]["placement"] = "same-node"
