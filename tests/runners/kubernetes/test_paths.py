@@ -1,0 +1,96 @@
+"""Paths, placement, volumes and facts on a real cluster: what an allocation promises is looked at from inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from benchspec.engine.ports import Command, Demand, Server, Session
+from benchspec.engine.spec import Placement, Role, TrafficPath
+from tests.cluster.cluster import Cluster
+from tests.runners.kubernetes.conftest import BOTH, allocate
+
+Connect = Callable[..., Session]
+LISTENER = "import socket, sys\ns = socket.create_server(('', int(sys.argv[1])))\nwhile True:\n c, _ = s.accept(); c.sendall(b'hello'); c.close()"
+
+
+@pytest.mark.parametrize(
+    ("path", "placement"),
+    [
+        (TrafficPath.POD_TO_POD, Placement.ACROSS_NODES),
+        (TrafficPath.POD_TO_POD, Placement.SAME_NODE),
+        (TrafficPath.POD_TO_SERVICE, Placement.ACROSS_NODES),
+        (TrafficPath.POD_TO_HOST, Placement.ACROSS_NODES),
+        (TrafficPath.HOST_TO_HOST, Placement.ACROSS_NODES),
+        (TrafficPath.HOST_TO_SERVICE, Placement.SAME_NODE),
+        (TrafficPath.NODE_PORT, Placement.ACROSS_NODES),
+    ],
+)
+def test_a_path_is_what_it_says(cluster: Cluster, connect: Connect, path: TrafficPath, placement: Placement) -> None:
+    allocation = allocate(connect(), *BOTH, demand=Demand(path=path, placement=placement))
+    endpoint = allocation.surroundings().endpoints[Role.SERVER]
+    command = Command(argv=("python3", "-c", LISTENER, str(endpoint.port)), role=Role.SERVER, timeout_s=60)
+    allocation.serve(Server(command=command, endpoint=endpoint), "server")
+    allocation.reach(Role.CLIENT, endpoint, 10)
+    argv = ("bash", "-c", f"exec 3<>/dev/tcp/{endpoint.host}/{endpoint.port}; cat <&3")
+    job = allocation.start(Command(argv=argv, role=Role.CLIENT, timeout_s=30), "client")
+    job.wait(30)
+    assert job.collect().stdout == b"hello"
+    nodes = {role: node.name for role, node in allocation.nodes().items()}
+    assert (nodes[Role.CLIENT] == nodes[Role.SERVER]) is (placement is Placement.SAME_NODE)
+    addresses = {cluster.layout.address(i) for i in cluster.layout.numbers}
+    on_host = path in (TrafficPath.POD_TO_HOST, TrafficPath.HOST_TO_HOST, TrafficPath.NODE_PORT)
+    assert (endpoint.host in addresses) is on_host
+    in_services = endpoint.host.split(".")[:2] == cluster.layout.first_service.split(".")[:2]
+    assert in_services is (path in (TrafficPath.POD_TO_SERVICE, TrafficPath.HOST_TO_SERVICE))
+    allocation.release()
+
+
+def test_a_volume_is_where_the_work_is_done_and_is_read_back(connect: Connect) -> None:
+    storage = {"class": "local-path", "size": "96 MiB"}
+    allocation = allocate(connect(), Role.CLIENT, demand=Demand(storage=storage, volumes=(Role.CLIENT,)))
+    workdir = allocation.surroundings().workdirs[Role.CLIENT]
+    fio = ("fio", "--name=x", "--rw=randwrite", "--size=4m", "--direct=1", "--ioengine=libaio", f"--directory={workdir}", "--output-format=json")
+    job = allocation.start(Command(argv=fio, role=Role.CLIENT, timeout_s=60), "fio")
+    job.wait(60)
+    assert job.collect().exit_code == 0
+    seen = {fact.name: fact.value for fact in allocation.observe(allocation.surroundings())[Role.CLIENT]}
+    assert (seen["storage.class"], seen["storage.provisioner"], seen["storage.size"]) == ("local-path", "rancher.io/local-path", 96 * 2**20)
+    assert (seen["storage.parameters"], seen["storage.binding"]) == ("none", "WaitForFirstConsumer")
+    assert str(seen["storage.volume"]).startswith("pvc-")
+    assert seen["storage.filesystem"] is not None
+    allocation.release()
+
+
+def test_the_path_is_measured_and_the_image_recorded(cluster: Cluster, connect: Connect) -> None:
+    allocation = allocate(connect(), *BOTH, demand=Demand(path=TrafficPath.POD_TO_SERVICE, placement=Placement.ACROSS_NODES))
+    seen = {fact.name: fact.value for fact in allocation.observe(allocation.surroundings())[Role.CLIENT]}
+    assert seen["path.mtu"] == cluster.layout.pod_mtu
+    assert str(seen["image.digest"]).startswith("sha256:")
+    assert seen["clock.offset"] == pytest.approx(0, abs=0.5)
+    allocation.release()
+
+
+def test_nodes_tell_their_facts_and_who_they_are(cluster: Cluster, connect: Connect) -> None:
+    session = connect()
+    by_node = session.facts()
+    names = [cluster.layout.node(i) for i in cluster.layout.numbers]
+    assert sorted(by_node) == ["", *names]
+    assert {fact.name: fact.value for fact in by_node[""]}["kubernetes.version"] == "1.35.4"
+    seen = {name: {fact.name: fact.value for fact in by_node[name]} for name in names}
+    assert {seen[name]["host.name"] for name in names} == set(names)
+    assert len({seen[name]["machine.id"] for name in names}) == len(names)
+    assert all(seen[name]["machine.type"] == "namespace" for name in names)
+    allocation = allocate(session, Role.CLIENT)
+    node = allocation.nodes()[Role.CLIENT]
+    assert node.identity == seen[node.name]["machine.id"]
+    allocation.release()
+
+
+def test_everything_is_guaranteed(cluster: Cluster, connect: Connect, run_id: str) -> None:
+    allocation = allocate(connect(), Role.CLIENT)
+    pods = ("get", "pods", "-l", f"benchspec.dev/run={run_id}", "-o")
+    assert cluster.kubectl(*pods, "jsonpath={.items[*].status.qosClass}") == "Guaranteed"
+    allocation.release()
+    assert cluster.kubectl(*pods, "name") == ""
