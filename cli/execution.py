@@ -27,10 +27,12 @@ def catalogue(directory: RunDirectory | None = None) -> Catalogue:
     from ..runners.registry import get_runner
     from ..workloads.registry import get_workload
 
+    accept_new = accepts_new_host_keys()  # asked here: sites are connected to in threads, which know nothing of the command line
+
     def runner(kind: str) -> Runner:
         found = get_runner(kind)
         if isinstance(found, KeepsHostKeys):
-            found.keep_host_keys(directory.known_hosts_path if directory else None, accept_new=accepts_new_host_keys())
+            found.keep_host_keys(directory.known_hosts_path if directory else None, accept_new=accept_new)
         return found
 
     return Catalogue(runner=runner, workload=get_workload)
