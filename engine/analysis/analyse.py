@@ -111,7 +111,7 @@ class _Comparer:
             yield from (self._pair(base, experiment, cell, primary) for cell, primary in self._shared(base, experiment) if primary)
 
     def _pair(self, base: Experiment, experiment: Experiment, cell: Cell, primary: bool) -> _Pair:
-        ours, theirs = self._side(base, cell.series), self._side(experiment, cell.series)
+        ours, theirs = self._side(base, cell.series, experiment), self._side(experiment, cell.series, base)
         return _Pair(base, experiment, cell.series, ours, theirs, cell.metric, primary, self._alignment(base, experiment, cell.series))
 
     def _shared(self, base: Experiment, experiment: Experiment) -> Iterator[tuple[Cell, bool]]:
@@ -123,8 +123,9 @@ class _Comparer:
             if primary or (other is not None and cell.summary is not None and other.summary is not None):
                 yield cell, primary
 
-    def _side(self, experiment: Experiment, series: str) -> Side:
-        return Side(experiment.target, self._table.by_series.get((experiment.id, series)), self._attempted.get(experiment.id, 0))
+    def _side(self, experiment: Experiment, series: str, other: Experiment) -> Side:
+        name = experiment.target if other.target != experiment.target else f"{experiment.target} ({experiment.path})"
+        return Side(name, self._table.by_series.get((experiment.id, series)), self._attempted.get(experiment.id, 0))
 
     def _alignment(self, base: Experiment, experiment: Experiment, series: str) -> Alignment | None:
         a, b = (self._table.numbers.get((each.id, series)) for each in (base, experiment))
@@ -134,7 +135,7 @@ class _Comparer:
 
     def _void(self, pair: _Pair) -> Verdict | None:
         pairs, paired = (pair.alignment.pairs, pair.alignment.paired) if pair.alignment else (0, True)
-        reason = None if pair.base.target == pair.experiment.target else self._mismatch[pair.target.target]
+        reason = None if pair.base.target == pair.experiment.target else self._mismatch[pair.experiment.target]
         return void_verdict(pair.baseline, pair.target, pairs, paired, self._run.spec.method.mode, reason)
 
     def _contrast(self, pair: _Pair, found: Estimate | None, void: Verdict | None, p_holm: float | None, family: int) -> Contrast:
@@ -147,8 +148,8 @@ class _Comparer:
             series=pair.series,
             metric=pair.metric,
             primary=pair.primary,
-            baseline=pair.baseline.target,
-            target=pair.target.target,
+            baseline=pair.base.target,
+            target=pair.experiment.target,
             pairs=pair.alignment.pairs if pair.alignment else 0,
             paired=pair.alignment.paired if pair.alignment else self._blocks,
             method=found.method if found else NO_INTERVAL,

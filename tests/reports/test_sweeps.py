@@ -110,3 +110,10 @@ def test_too_few_sessions_carry_no_overhead() -> None:
     (statement,) = view_of(paths_run(sessions=3)).summary
     assert "No verdict on a (pod-to-pod) against a (host-to-host)" in statement.text
     assert "%" not in statement.text.split("margin")[0].replace("a (", "")
+
+
+def test_the_path_without_values_is_named() -> None:
+    data = paths_run()
+    host = next(e.id for e in data.experiments if e.path is TrafficPath.HOST_TO_HOST)
+    (statement,) = view_of(replace(data, trials=tuple(t for t in data.trials if t.experiment_id != host))).summary
+    assert "a (host-to-host) has no valid trial: not run" in statement.text
