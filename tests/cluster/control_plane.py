@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from .layout import Layout
@@ -41,9 +42,9 @@ class ControlPlane:
             f"the API server is not ready:\n{self._processes.log('kube-apiserver')}",
         )
 
-    def apply(self, objects: list[dict[str, object]]) -> None:
+    def apply(self, objects: Sequence[Mapping[str, object]]) -> None:
         """Create or change objects."""
-        self.kubectl("apply", "--server-side", "-f", "-", given=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+        self.kubectl("apply", "--server-side", "-f", "-", given=json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}))
 
     def kubectl(self, *arguments: str, given: str | None = None) -> str:
         """Run kubectl as the administrator. Raises CalledProcessError."""

@@ -10,7 +10,7 @@ import pytest
 
 from benchspec.engine.errors import Locked, RunFailed
 from benchspec.engine.ports import Demand, Session
-from benchspec.engine.spec import Placement, Role, Site
+from benchspec.engine.spec import Json, Placement, Role, Site
 from benchspec.runners.kubernetes import RUNNER, lease, pods
 from benchspec.runners.kubernetes.failures import Denied, refusal
 from tests.cluster.cluster import Cluster
@@ -98,7 +98,7 @@ def test_a_dead_controller_s_pods_keep_its_lock(site: Site, connect: Connect, mo
 
 def test_a_class_is_made_for_the_run_and_removed(cluster: Cluster, connect: Connect) -> None:
     session = connect()
-    storage = {"class": "made", "create": True, "provisioner": "rancher.io/local-path", "size": "64 MiB"}
+    storage: dict[str, Json] = {"class": "made", "create": True, "provisioner": "rancher.io/local-path", "size": "64 MiB"}
     allocation = allocate(session, Role.CLIENT, demand=Demand(storage=storage, volumes=(Role.CLIENT,)))
     seen = {fact.name: fact.value for fact in allocation.observe(allocation.surroundings())[Role.CLIENT]}
     assert (seen["storage.class"], seen["storage.provisioner"]) == ("made", "rancher.io/local-path")
