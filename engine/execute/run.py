@@ -7,30 +7,29 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..errors import GateFailed, RunFailed, StorageError, TransportLost
-from ..gates import describe
+from ..errors import RunFailed, StorageError, TransportLost
 from ..journal import Journal
 from ..plan import Plan, arrange_session
 from ..ports import Session
 from ..readback import check_manifest
-from ..results import FactSet, Finding, FindingLevel, Trial, TrialKind, TrialStatus
+from ..results import FactSet, Finding, FindingLevel, Trial
 from ..rundir import RunDirectory
 from ..secrets import resolve_all
-from ..spec import Experiment, Spec
+from ..spec import Spec
 from .doors import Doors
 from .events import Event, Observer
+from .examination import Examination
 from .history import History
 from .interrupts import Interrupts
 from .leftovers import sweep, used_sites
 from .leftovers import tell as told_of
 from .lifecycle import NOTHING, Adopted, Stage
 from .observe import Observatory
-from .places import Place, volumes_of
 from .precision import sessions_wanted
 from .problems import Catalogue, find_problems
-from .records import ALLOCATED, EXTENDED, RELEASED, RUN_FINISHED, RUN_RESUMED, RUN_STARTED, RUN_STOPPED
+from .records import EXTENDED, RUN_FINISHED, RUN_RESUMED, RUN_STARTED, RUN_STOPPED
 from .recovery import Recovery
-from .rounds import RoundBench, name_allocation
+from .rounds import RoundBench
 from .sink import deposit, sinks_of
 from .sites import SiteLost, Sites
 from .slots import Round, number_slots
@@ -39,12 +38,9 @@ from .survey import Survey
 from .telling import tell
 from .tools import ToolSearch
 from .trial import TrialBench
+from .validity import require_valid, required_gates
 
 __all__ = ["Catalogue", "Options", "Run", "find_problems"]
-
-BEFORE, RESUMED, UP, AFTER = "before", "resumed", "up", "after"
-LOOKED_AT = 0
-"""The session number of allocations in which nothing is measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +76,6 @@ class Run:
         self._targets = tuple(dict.fromkeys(experiment.target for experiment in plan.experiments))
         self._sinks = sinks_of(spec, self._targets)
         self._used = used_sites(spec, plan, catalogue.runner) | self._sinks
-        self._skipped: dict[str, str] = {}
-        self._up: dict[tuple[str, str, str], FactSet] = {}
 
     def execute(self) -> tuple[Trial, ...]:
         """Run, or go on running, until every planned trial is recorded.
@@ -120,7 +114,7 @@ class Run:
                 raise lost
             journal.append(RUN_FINISHED, {"trials": len(self._history.trials)})
         trials = tuple(self._history.trials[n] for n in sorted(self._history.trials))
-        _require_valid(self._plan.experiments, trials)
+        require_valid(self._plan.experiments, trials)
         if problems:
             raise RunFailed("; ".join(problems), remedy="free space on the data sink or put it elsewhere, then `benchspec resume`")
         return trials
@@ -133,10 +127,24 @@ class Run:
         self._sites = Sites(self._used.values(), runner, run_id, interrupts)
         self._remains = Doors(runner, run_id)
         self._stage = Stage(self._directory, self._spec, runner, self._door, journal, interrupts, self._observer, self._look_again, self._adopted)
-        self._observatory = Observatory(self._spec, self._sites, journal, self._observer)
-        self._survey = Survey(self._plan.experiments, self._observatory)
-        self._tools = ToolSearch(self._sites.sessions, journal, self._observer)
-        bench = TrialBench(self._directory, journal, interrupts, self._required_gates)
+        observatory = Observatory(self._spec, self._sites, journal, self._observer)
+        survey = Survey(self._plan.experiments, observatory)
+        bench = TrialBench(self._directory, journal, interrupts, lambda experiment: required_gates(self._spec, experiment))
+        self._examination = Examination(
+            run_id=run_id,
+            plan=self._plan,
+            workloads=self._workloads,
+            sites=self._sites,
+            journal=journal,
+            history=self._history,
+            interrupts=interrupts,
+            observatory=observatory,
+            survey=survey,
+            tools=ToolSearch(self._sites.sessions, journal, self._observer),
+            stays_up=self._stage.stays_up,
+            allow_drift=self._options.allow_drift,
+            install_tools=self._options.install_tools,
+        )
         self._rounds = RoundBench(
             run_id=run_id,
             method=self._spec.method,
@@ -148,10 +156,10 @@ class Run:
             interrupts=interrupts,
             observer=self._observer,
             stage=self._stage,
-            survey=self._survey,
+            survey=survey,
             bench=bench,
-            is_skipped=lambda identity: identity in self._skipped,
-            on_shown=self._check_shown,
+            is_skipped=self._examination.skipped.__contains__,
+            on_shown=self._examination.check_shown,
         )
         self._recovery = Recovery(
             directory=self._directory,
@@ -166,6 +174,9 @@ class Run:
             finish=self._rounds.finish,
         )
 
+    def _look_again(self, target: str) -> None:
+        self._examination.look_again(target)
+
     def _begin(self, journal: Journal) -> None:
         check_manifest(self._directory, journal.records)
         data = {"run_id": self._directory.run_id, "time": time.time(), "manifest": self._directory.manifest_sha256()}
@@ -179,99 +190,32 @@ class Run:
         """Everything between connecting and disconnecting; returns why the results were not copied to a data sink."""
         self._sites.connect()
         self._recover()
-        bare = [experiment for experiment in self._plan.experiments if not self._stage.changes(experiment.target)]
-        if bare:
-            self._skipped = self._tools.find(bare, self._workloads, install=self._options.install_tools)
-        before = self._observatory.observe(RESUMED if self._history.trials else BEFORE)
-        if self._history.trials:  # what was measured already must have been measured on these very machines
-            self._observatory.compare(tuple(self._history.facts.values()), before)
+        before = self._examination.begin([each for each in self._plan.experiments if not self._stage.changes(each.target)])
         rounds = self._numbered(number_slots(self._plan.order))
-        for target in dict.fromkeys(experiment.target for experiment in bare):
-            self._examine(target, before, rounds)
         self._carry_out_all(rounds)
         if not self._sites.lost:
             self._carry_out_all(self._second_stage())
-        self._observatory.compare([self._up.get(f.place, f) for f in before], self._observe_after())
+        self._look_after(before)
         problems = deposit(self._sinks.keys() - self._history.deposited, self._sites, self._directory, self._journal, self._observer)
         self._stage.destroy_all()
         return problems
 
-    def _observe_after(self) -> tuple[FactSet, ...]:
+    def _look_after(self, before: Sequence[FactSet]) -> None:
+        """Compare with what was before; a site that is lost only now does not keep the others from being looked at."""
         while True:
             try:
-                return self._observatory.observe(AFTER)
+                self._examination.end(before)
             except SiteLost as error:
                 self._lose(error.site, error)
-
-    def _examine(self, target: str, seen: Sequence[FactSet], rounds: Sequence[Round]) -> None:
-        """Before the first trial of ``target``: who is on which node, what do its allocations show, and is it what it claims to be?
-
-        Raises:
-            DriftError: it is not.
-        """
-        mine = [facts for facts in seen if facts.target == target]
-        shown = [facts for experiment in self._to_survey(target, mine, rounds) for facts in self._show(experiment)]
-        placed = self._survey.placed.get(target, {})
-        self._observatory.check_claims(target, [*mine, *shown], placed, allow_drift=self._options.allow_drift)
-
-    def _to_survey(self, target: str, seen: Sequence[FactSet], rounds: Sequence[Round]) -> list[Experiment]:
-        """One experiment with several roles for each placement and path to be measured, and one that writes to volumes.
-
-        Where there is none, any on sites of several nodes, to see which of them it uses.
-        """
-        wanted = {round_.planned.experiment_id: None for round_ in rounds if any(s.sequence not in self._history.trials for s in round_.slots)}
-        mine = [e for e in map(self._experiments.__getitem__, wanted) if e.target == target and e.id not in self._skipped]
-        distinct: dict[object, Experiment] = {}
-        for experiment in mine:
-            if len(experiment.roles) > 1:
-                distinct.setdefault((experiment.roles, experiment.placement, experiment.path), experiment)
-            elif volumes_of(experiment):
-                distinct.setdefault(experiment.roles, experiment)
-        return list(distinct.values()) or (mine[:1] if any(facts.node for facts in seen) else [])
-
-    def _show(self, experiment: Experiment) -> tuple[FactSet, ...]:
-        """Allocate ``experiment`` once without measuring. An allocation that does not come up is left for its rounds to tell."""
-        number = self._history.next_allocation(LOOKED_AT, experiment.id)
-        allocation_id = name_allocation(self._directory.run_id, LOOKED_AT, experiment, number)
-        self._journal.append(ALLOCATED, {"allocation_id": allocation_id, "experiment_id": experiment.id, "session": LOOKED_AT})
-        self._interrupts.check()
-        try:
-            place = Place(experiment, self._sites.sessions, allocation_id)
-        except (TransportLost, StorageError):
-            raise
-        except RunFailed:
-            return ()
-        try:
-            shown = self._survey.look(place)
-        except BaseException as error:
-            place.abandon(error.site if isinstance(error, SiteLost) else None)
-            raise
-        place.release()
-        self._journal.append(RELEASED, {"allocation_id": allocation_id})
-        return shown
-
-    def _look_again(self, target: str) -> None:
-        """A target with a lifecycle has its tools, and is what it claims to be, only once it is up."""
-        mine = [experiment for experiment in self._plan.experiments if experiment.target == target]
-        self._skipped |= self._tools.find(mine, self._workloads, install=self._options.install_tools)
-        seen = self._observatory.observe(UP, target)
-        if self._stage.stays_up(target):
-            self._up |= {facts.place: facts for facts in seen}
-        self._examine(target, seen, number_slots(self._plan.order))
-
-    def _check_shown(self, target: str, shown: Sequence[FactSet]) -> None:
-        """What a later allocation shows may contradict a claim too; once something of the target is measured that is a finding and no end."""
-        if shown:
-            measured = any(self._experiments[trial.experiment_id].target == target for trial in self._history.trials.values())
-            placed = self._survey.placed.get(target, {})
-            self._observatory.check_claims(target, shown, placed, allow_drift=measured or self._options.allow_drift, known_only=True)
+            else:
+                return
 
     def _numbered(self, rounds: tuple[Round, ...]) -> tuple[Round, ...]:
         self._history.reserve(max((s.sequence for r in rounds for s in r.slots), default=0))
         return rounds
 
     def _carry_out_all(self, rounds: Sequence[Round]) -> None:
-        wanted = [round_ for round_ in rounds if round_.planned.experiment_id not in self._skipped]
+        wanted = [round_ for round_ in rounds if round_.planned.experiment_id not in self._examination.skipped]
         if wanted:
             self._announce(sum(len(round_.slots) for round_ in wanted))
         last = {self._visit(round_): round_ for round_ in wanted}
@@ -346,9 +290,10 @@ class Run:
         self._sites.disconnect()
 
     def _prove_clean(self) -> None:
-        """List what is left of us on every site; what there is is removed if it can be, and told."""
-        swept = sweep(self._used, self._catalogue.runner, self._directory.run_id)
-        told = []
+        """List what is left of us on every site; what there is is removed if it can be, and told. On a lost site a trial may still run."""
+        sites = {name: site for name, site in self._used.items() if name not in self._sites.lost}
+        swept = sweep(sites, self._catalogue.runner, self._directory.run_id)
+        told = [f"site {name} is left as it is, for `benchspec resume` to collect what was measured there" for name in self._sites.lost]
         if swept.removed:
             told.append(f"{len(swept.removed)} things were left after the clean-up and have been removed: {', '.join(sorted(swept.removed))}")
         if swept.left:
@@ -371,27 +316,3 @@ class Run:
         if swept.removed:
             message = f"removed {len(swept.removed)} leftovers of the interrupted run"
             self._observer.notify(Event(kind="leftovers", message=message, data={"count": len(swept.removed)}))
-
-    def _required_gates(self, experiment: Experiment) -> frozenset[str]:
-        workload = next(w for w in self._spec.workloads if w.name == experiment.workload)
-        overridden = workload.overrides.get(experiment.target, {}).get("gates")
-        return frozenset(workload.gates) | (frozenset(overridden) if isinstance(overridden, Mapping) else frozenset())
-
-
-def _require_valid(experiments: Sequence[Experiment], trials: Sequence[Trial]) -> None:
-    """Raises RunFailed, GateFailed for an experiment that was measured without any valid trial."""
-    for experiment in experiments:
-        mine = [t for t in trials if t.experiment_id == experiment.id and t.kind is TrialKind.MEASURED]
-        if not mine or any(t.status is TrialStatus.VALID for t in mine):
-            continue
-        where = f"{experiment.target} {experiment.cell}"
-        failed = next((t for t in mine if t.status is TrialStatus.FAILED), None)
-        if failed is not None:
-            raise RunFailed(
-                f"no trial gave a valid result; the first failure: {failed.error}",
-                where=where,
-                remedy="see the trial's raw output in the run directory",
-            )
-        reasons = "; ".join(describe(g) for g in mine[0].gates if not g.passed)
-        remedy = "see the findings, or state other gates in the spec"
-        raise GateFailed(f"every trial failed its validity gates: {reasons}", where=where, remedy=remedy)
