@@ -9,7 +9,7 @@ from collections.abc import Callable
 from ...engine.errors import MissingTool, RunFailed
 from .channel import Exchange
 from .failures import BecomePasswordNeeded, BecomePasswordWrong, BecomeRefused
-from .framing import COMMAND, legible
+from .framing import COMMAND, ENOUGH_NOISE, legible
 from .options import Become, BecomeMethod
 
 _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -59,15 +59,15 @@ class Elevation:
             case BecomeMethod.SU:
                 return f"exec su -s {program} {user}"
 
-    def enter(self, exchange: Exchange, deadline: float) -> None:
-        """Answer the program's question for the password, if it asks, and wait until the shell is there.
+    def enter(self, exchange: Exchange, deadline: float) -> bytes:
+        """Answer the program's question for the password, if it asks, and wait until the shell is there; return what the host printed unasked.
 
         Raises:
             BecomePasswordWrong, BecomePasswordNeeded, BecomeRefused: it did not come to that.
         """
         password = self._password
         if password is None:
-            return
+            return b""
         out, err, asked = b"", b"", False
         if self._become.method is BecomeMethod.SU:  # whose prompt is in the host's language
             exchange.send(password().encode() + b"\n", last=False)
@@ -76,13 +76,14 @@ class Elevation:
             received = exchange.receive(deadline)
             if received is None:
                 raise self.refusal(err, asked=asked)
-            out, err = out + received[0], err + received[1]
+            out, err = (out + received[0])[-ENOUGH_NOISE:], (err + received[1])[-ENOUGH_NOISE:]
             prompts = err.count(self._prompt.encode())
             if prompts > 1:
                 raise self._wrong()
             if prompts and not asked:
                 exchange.send(password().encode() + b"\n", last=False)
                 asked = True
+        return out.partition(self._ready.encode())[0]
 
     def refusal(self, stderr: bytes, *, asked: bool = False) -> RunFailed:
         """The error that the program's last words stand for."""

@@ -326,7 +326,7 @@ class Connection:
                 continue
             try:
                 if elevation is not None:
-                    elevation.enter(exchange, deadline)
+                    self._remember_noise(elevation.enter(exchange, deadline))
                 return exchange
             except Broken:
                 exchange.close()

@@ -292,11 +292,14 @@ def test_becoming_another_user(
     bed.host("host2").shell("echo permit nopass admin >/etc/doas.conf; chmod 400 /etc/doas.conf")
     connection = connect("host2", user, **({} if become is None else {"become": become}))
     data = os.urandom(100_000)
+    bed.host("host2").shell(f"echo echo Welcome >{'/root' if user == 'root' else f'/home/{user}'}/.ssh/rc")
     answer = connection.run('id -un; echo "$1" >&2; cat; exit 5', ("it's",), data, timeout_s=LONG_S, privileged=True)
     assert (answer.exit_code, answer.stdout, answer.stderr) == (5, expected + data, b"it's\n")
     stream = connection.stream("id -un", privileged=True)
     assert b"".join(stream) == expected
     stream.close()
+    assert connection.noise == b"Welcome\n"
+    bed.host("host2").shell("rm /home/*/.ssh/rc /root/.ssh/rc", check=False)
 
 
 @pytest.mark.parametrize(
