@@ -67,8 +67,8 @@ class FactKind:
 
     @property
     def source(self) -> str:
-        """The source command as one would type it; probes that several facts share are left out as ``...``."""
-        return "".join(f"{variable}=...; " for variable in _read_by(self.command)) + self.command.replace("$ROOT", "")
+        """The source command as one would type it; of a fact that shares a probe with others, where to read that."""
+        return f"a probe, which `benchspec explain {self.name}` prints" if _read_by(self.command) else self.command.replace("$ROOT", "")
 
     @property
     def whole(self) -> str:
