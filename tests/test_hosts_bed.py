@@ -109,6 +109,23 @@ def test_nothing_is_left_when_the_maker_is_killed() -> None:
     assert name not in hosts.names()
 
 
+def test_the_command() -> None:
+    name = f"c{os.getpid()}"
+
+    def command(*words: str) -> str:
+        argv = [sys.executable, "-m", "tests.hosts", *words]
+        return subprocess.run(argv, capture_output=True, text=True, cwd=Path(__file__).resolve().parents[1], check=True).stdout
+
+    try:
+        assert "link 50mbit, MTU 1400" in command("up", "1", "--name", name, "--mtu", "1400")
+        assert hosts.load(name).hosts[0].address in command("status", name)
+        assert name in command("list")
+        assert command("shell", "--name", name, "host1", "hostname") == "host1\n"
+    finally:
+        command("down", name)
+    assert name not in command("list")
+
+
 def _until(condition: object) -> None:
     assert callable(condition)
     deadline = time.monotonic() + 60
