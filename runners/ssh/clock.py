@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-QUESTIONS = 6
+QUESTIONS = 4
 """How often a clock is asked: the shortest way counts."""
 
 _TICK_S = 0.01

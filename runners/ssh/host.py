@@ -128,10 +128,17 @@ class Host:
                     return
                 except HostFailure:
                     pass
-            before, self._hold = self._hold, Hold(self.connection, self.name, run_id, privileged=self.privileged)
+            before, self._hold = self._hold, self._take(run_id)
             self._measure(self._hold)
             if before is not None:  # what held the host behind the connection that broke
                 self.ask(UNLOCK_SCRIPT, (run_id, before.mark))
+
+    def _take(self, run_id: str) -> Hold:
+        try:
+            return Hold(self.connection, self.name, run_id, privileged=self.privileged)
+        except ConnectionBroke:
+            self.run(":")  # says what is wrong with a host that starts nothing: its shell, our rights there
+            raise
 
     def release(self) -> None:
         """Give the lock back. The connection is the pool's."""
@@ -150,6 +157,16 @@ class Host:
         """The lock's file; "" where there is no flock."""
         return self._hold.file if self._hold is not None else ""
 
+    def machine_id(self) -> str:
+        """What its /etc/machine-id says now; "" where there is none. Costs the host no process, since it is asked at every trial."""
+        with self._guard:
+            for _ in range(2):
+                if self._hold is not None:
+                    with contextlib.suppress(ConnectionBroke):
+                        return self._hold.ask("who")
+                    self.hold(self._hold.run_id, fresh=True)
+            return ""
+
     @property
     def clock(self) -> Clock:
         """The clock as it was measured last."""
@@ -162,7 +179,9 @@ class Host:
         self._measured_at = time.monotonic()
 
     def _read_clock(self, hold: Hold) -> Reading:
-        asked_at, heard_at, answer = hold.ask()
+        asked_at = time.time()
+        answer = hold.ask("when")
+        heard_at = time.time()
         stamp = Stamp.parse(*[*answer.split(" "), "", ""][:2])
         if stamp is None:
             raise ConnectionBroke(f"says no time but {answer!r}", host=self.name, remedy="look at its sshd; `benchspec resume` goes on from there")

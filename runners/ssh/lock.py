@@ -19,7 +19,7 @@ import time
 
 from ...engine.errors import Locked
 from .connection import Connection
-from .failures import HostDiskFull, HostSilent
+from .failures import ConnectionBroke, HostDiskFull, HostSilent
 from .family import FAMILY_SCRIPT
 from .launch import MORE_PATH
 
@@ -27,8 +27,9 @@ ANSWER_TIMEOUT_S = 30.0
 PATIENCE_S = 90
 """So long the lock outlives a broken connection by itself: longer than connecting again is tried."""
 
-# $1 run id, $2 who has it, $3 patience (s), $4 token. Says: held FILE, free (no flock here), locked OWNER, or refused WHY. Then answers each line
-# with wall clock and uptime, until "bye", which gives the lock back at once. After a broken connection it stays for its patience.
+# $1 run id, $2 who has it, $3 patience (s), $4 token. Says: held FILE, free (no flock here), locked OWNER, or refused WHY. Then answers each line: to
+# "when" wall clock and uptime, to "who" the machine-id, until "bye", which gives the lock back at once. A broken connection it outlives by its
+# patience.
 _HOLD = r"""
 say() { printf '%s\n' "$*"; }
 trap : HUP PIPE
@@ -64,9 +65,11 @@ else
     say free
 fi
 while read -r word; do
-    [ "$word" = bye ] && patience=0 && break
-    read -r u _ </proc/uptime
-    say "$(date +%s.%N)" "${u%.*}${u#*.}"
+    case $word in
+    bye) patience=0; break ;;
+    who) id=; { read -r id </etc/machine-id; } 2>/dev/null; say "$id" ;;
+    when) read -r u _ </proc/uptime; say "$(date +%s.%N)" "${u%.*}${u#*.}" ;;
+    esac
 done
 [ "${patience=$3}" = 0 ] || sleep "$patience"
 [ -n "$lock" ] || exit 0
@@ -140,12 +143,10 @@ class Hold:
             )
         return HostDiskFull(f"cannot be locked: {detail or word}", where=f"host {self._host}", remedy="make /var/tmp writable for this user")
 
-    def ask(self) -> tuple[float, float, str]:
-        """Ask for the time: when that was, when the answer came (Unix s by the controller's clock), and the answer. Raises TransportLost."""
-        asked_at = time.time()
-        self._stream.write(b"?\n")
-        answer = self.line()
-        return asked_at, time.time(), answer
+    def ask(self, question: str) -> str:
+        """What the host says to ``who`` (its machine-id) or ``when`` (wall clock and uptime): one way there and back. Raises TransportLost."""
+        self._stream.write(f"{question}\n".encode())
+        return self.line()
 
     def line(self) -> str:
         """The next line that the host says. Raises TransportLost."""
@@ -153,7 +154,7 @@ class Hold:
         while b"\n" not in self._held:
             piece = self._stream.read(max(0.0, deadline - time.monotonic()))
             if piece is None:
-                return ""
+                raise ConnectionBroke("the process that held the host was ended", host=self._host, remedy="look who ends this user's processes")
             if not piece and time.monotonic() >= deadline:
                 raise HostSilent("does not say its time", host=self._host, remedy="look whether the host is busy")
             self._held += piece
