@@ -56,6 +56,8 @@ def _choose(folder: Path) -> tuple[list[RunDirectory], dict[str, str]]:
     from ..engine.rundir import MANIFEST, RunDirectory
     from .standing import standing_targets
 
+    if not folder.is_dir() and folder == RUNS:
+        return [], {}
     if not folder.is_dir():
         raise UsageError("found no such folder", where=str(folder), remedy="name the folder that holds the run directories")
     found, skipped = [], {}
@@ -101,7 +103,7 @@ def clean_all(found: Sequence[RunDirectory], skipped: Mapping[str, str], *, yes:
         print_json({"runs": [_to_json(outcome) for outcome in outcomes], "skipped": [{"run": path, "why": why} for path, why in skipped.items()]})
     else:
         _print(outcomes, skipped)
-    raise_for(outcomes)
+    raise_for(outcomes, told=True)
 
 
 def _destroy_steps(directory: RunDirectory) -> list[str]:
@@ -154,6 +156,8 @@ def _print(outcomes: Sequence[Outcome], skipped: Mapping[str, str]) -> None:
             echo(f"{outcome.path}: left: {problem}", err=True)
     for path, why in skipped.items():
         echo(f"{path}: left alone: {why}")
+    if not outcomes and not skipped:
+        echo("there is nothing to clean")
 
 
 def _problems(outcome: Outcome) -> list[str]:
@@ -177,14 +181,15 @@ def _to_json(outcome: Outcome) -> dict[str, object]:
     }
 
 
-def raise_for(outcomes: Sequence[Outcome]) -> None:
-    """Raises RunFailed when something is left; for a single run that could not be looked at, the reason itself."""
+def raise_for(outcomes: Sequence[Outcome], *, told: bool = False) -> None:
+    """Raises RunFailed when something is left (what, unless that was ``told``); for a single run that could not be looked at, the reason itself."""
     from ..engine.errors import RunFailed
 
     dirty = [outcome for outcome in outcomes if not outcome.is_clean]
     if len(outcomes) == 1 and outcomes[0].error is not None:
         raise outcomes[0].error
     if dirty:
-        told = "; ".join(f"{outcome.path}: {problem}" for outcome in dirty for problem in _problems(outcome))
-        remedy = "remove by hand what nobody can reach any more, or run the same command again"
-        raise RunFailed(f"something is left of {len(dirty)} of {len(outcomes)} runs: {told}", remedy=remedy)
+        what = "" if told else ": " + "; ".join(f"{outcome.path}: {problem}" for outcome in dirty for problem in _problems(outcome))
+        of = f"{len(dirty)} of {len(outcomes)} runs" if len(outcomes) > 1 else dirty[0].path
+        remedy = "run the same command again when its hosts can be reached; remove by hand what nobody can reach any more"
+        raise RunFailed(f"something is left of {of}{what}", remedy=remedy)

@@ -31,7 +31,8 @@ def command(spec: Path, yes: bool, as_json: bool) -> None:
     found = _find(spec)
     if not found and not as_json:
         echo(f"nothing of {spec} stands in {RUNS}/", err=True)
-    clean_all(found, {}, yes=yes, as_json=as_json)
+    else:
+        clean_all(found, {}, yes=yes, as_json=as_json)
 
 
 def _find(spec: Path) -> list[RunDirectory]:

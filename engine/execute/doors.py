@@ -20,7 +20,7 @@ class Doors:
         self._run_id = run_id
         self._sessions: list[Session] = []
         self._whole: dict[str, Session] = {}
-        self._single: dict[tuple[str, Role], Session | str] = {}
+        self._single: dict[tuple[str, Role], Session | BenchspecError] = {}
         self._tried: set[str] = set()
 
     def __call__(self, place: StepPlace) -> Session:
@@ -30,9 +30,12 @@ class Doors:
             self._open(place.site)
         if place.site.name in self._whole:
             return self._whole[place.site.name]
-        found = self._single.get(place.key, "is not connected")
-        if isinstance(found, str):
-            raise TransportLost(found, where=place.host)
+        found = self._single.get(place.key)
+        if found is None:
+            raise TransportLost("is not connected", where=place.host)
+        if isinstance(found, BenchspecError):
+            message = f"{found.where}: {found.message}" if found.where else found.message
+            raise TransportLost(message, where=place.host, remedy=found.remedy)
         return found
 
     def _open(self, site: Site) -> None:
@@ -41,14 +44,14 @@ class Doors:
         except BenchspecError as error:
             parts = parts_of(site, self._runners)
             for part in parts:
-                reached = _reason(error) if len(parts) == 1 else self._try(part)
+                reached = error if len(parts) == 1 else self._try(part)
                 self._single |= dict.fromkeys(self._roles(part), reached)
 
-    def _try(self, part: Site) -> Session | str:
+    def _try(self, part: Site) -> Session | BenchspecError:
         try:
             return self._connect(part)
         except BenchspecError as error:
-            return _reason(error)
+            return error
 
     def _connect(self, site: Site) -> Session:
         session = self._runners(site.runner).connect(site, self._run_id)
@@ -73,7 +76,3 @@ class Doors:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
-
-
-def _reason(error: BenchspecError) -> str:
-    return f"{error.where}: {error.message}" if error.where else error.message

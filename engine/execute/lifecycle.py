@@ -49,6 +49,7 @@ class Stage:
         observer: Observer,
         on_up: Callable[[str], None] = lambda target: None,
         adopted: Adopted = NOTHING,
+        is_busy: Callable[[str], bool] = lambda target: False,
     ) -> None:
         self._run_id = directory.run_id
         self._spec = spec
@@ -59,6 +60,7 @@ class Stage:
         self._bench = StepBench(directory, spec, runners, door, journal, interrupts, observer, self._standings)
         self._earlier = list(self._standings.up)
         self._adopted = adopted
+        self._is_busy = is_busy
         self._failed: dict[tuple[str, int], RunFailed] = {}
         self._seen: set[str] = set()
         self.problems: list[str] = []
@@ -155,7 +157,8 @@ class Stage:
     def leave(self, target: str, session: int) -> None:
         """The last allocation of ``target`` in ``session`` is done: destroy what was brought up for the session."""
         for standing in [s for s in self._standings.up if s.key == (target, session)]:
-            self._take_down(standing)
+            if not self._is_busy(target):  # else it is told at the end
+                self._take_down(standing)
 
     def recover(self, *, half_only: bool = False) -> None:
         """Destroy what an earlier controller brought up, also half; a step it did not see the end of is waited for first.
@@ -179,9 +182,14 @@ class Stage:
                 self._take_down(standing)
 
     def destroy_all(self) -> None:
-        """Destroy whatever is up, the last first. Raises StorageError, and nothing else: what failed is a finding."""
+        """Destroy whatever is up, the last first. Raises StorageError, and nothing else: what failed is a finding.
+
+        A target on which a trial may still go on, since the connection to it was lost, is left: `resume` collects the trial, then destroys.
+        """
         for standing in reversed(self._standings.up):
-            if standing not in self._earlier or self._bench.reaches(standing):  # else `resume` and `clean` find it in the journal
+            if self._is_busy(standing.bringing.target):
+                self._tell(standing.bringing.target, "is left up: a trial may still go on there, which `benchspec resume` collects")
+            elif standing not in self._earlier or self._bench.reaches(standing):  # else `resume` and `clean` find it in the journal
                 with contextlib.suppress(Interrupted):
                     self._bench.reconcile(standing)
                 self._take_down(standing)
@@ -215,7 +223,7 @@ class Stage:
         except StorageError:
             raise
         except BenchspecError as error:
-            return error.message
+            return f"{error.message}; {error.remedy}" if error.remedy else error.message
         return None
 
     def _tell(self, target: str, problem: str) -> None:

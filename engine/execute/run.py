@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import RunFailed, StorageError, TransportLost
-from ..journal import Journal
+from ..journal import Journal, read_records
 from ..plan import Plan, arrange_session
 from ..ports import Session
 from ..readback import check_manifest
@@ -126,7 +126,9 @@ class Run:
         self._history = History(journal.records, run_id)
         self._sites = Sites(self._used.values(), runner, run_id, interrupts)
         self._remains = Doors(runner, run_id)
-        self._stage = Stage(self._directory, self._spec, runner, self._door, journal, interrupts, self._observer, self._look_again, self._adopted)
+        self._stage = Stage(
+            self._directory, self._spec, runner, self._door, journal, interrupts, self._observer, self._look_again, self._adopted, self._is_busy
+        )
         observatory = Observatory(self._spec, self._sites, journal, self._observer)
         survey = Survey(self._plan.experiments, observatory)
         bench = TrialBench(self._directory, journal, interrupts, lambda experiment: required_gates(self._spec, experiment))
@@ -285,15 +287,25 @@ class Run:
             raise TransportLost("is not connected", where=f"site {place.site.name}")
         return self._sites.sessions[place.site.name]
 
+    def _busy(self) -> list[Experiment]:
+        """Those of which a trial may still go on: it was started, and nobody saw it end since the connection to its client was lost."""
+        if not self._sites.lost:
+            return []
+        history = History(read_records(self._directory.journal_path)[0], self._directory.run_id)
+        return [self._experiments[slot.experiment_id] for slot in history.unfinished()]
+
+    def _is_busy(self, target: str) -> bool:
+        return any(experiment.target == target for experiment in self._busy())
+
     def _disconnect(self) -> None:
         self._remains.close()
         self._sites.disconnect()
 
     def _prove_clean(self) -> None:
-        """List what is left of us on every site; what there is is removed if it can be, and told. On a lost site a trial may still run."""
-        sites = {name: site for name, site in self._used.items() if name not in self._sites.lost}
-        swept = sweep(sites, self._catalogue.runner, self._directory.run_id)
-        told = [f"site {name} is left as it is, for `benchspec resume` to collect what was measured there" for name in self._sites.lost]
+        """List what is left of us on every site; what there is is removed if it can be, and told. Where a trial may still go on all is left."""
+        busy = {place.site for experiment in self._busy() for place in experiment.roles}
+        swept = sweep({name: site for name, site in self._used.items() if name not in busy}, self._catalogue.runner, self._directory.run_id)
+        told = [f"site {name} is left as it is, for `benchspec resume` to collect what is measured there" for name in sorted(busy)]
         if swept.removed:
             told.append(f"{len(swept.removed)} things were left after the clean-up and have been removed: {', '.join(sorted(swept.removed))}")
         if swept.left:

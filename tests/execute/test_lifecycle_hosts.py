@@ -8,6 +8,7 @@ import random
 import signal
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from benchspec.engine.errors import RunFailed
+from benchspec.engine.errors import RunFailed, TransportLost
 from benchspec.engine.execute.events import Event
 from benchspec.engine.readback import read_run
 from benchspec.engine.results import TrialStatus
@@ -190,7 +191,7 @@ def test_a_signal_cancels_the_jobs_on_the_hosts_and_destroys(bed: hosts.Bed, tmp
         if bootstrapping:
             settled(lambda: all("sleep 600" in host.processes() for host in bed.hosts), "no step began")
         else:
-            settled(lambda: bool(bed.hosts[0].shell("cat /var/tmp/counter 2>/dev/null", check=False)), "no trial began")
+            settled(lambda: bool(shown(bed.hosts[0])), "no trial began")
             assert stands(bed) == [True] * 3
         process.send_signal(number)
         _, errors = process.communicate(timeout=120)
@@ -201,7 +202,7 @@ def test_a_signal_cancels_the_jobs_on_the_hosts_and_destroys(bed: hosts.Bed, tmp
 def test_after_a_kill_clean_destroys_on_every_host_and_tells_it_for_machines(bed: hosts.Bed, tmp_path: Path) -> None:
     directory = make_run(tmp_path, document(bed, script="echo x >/var/tmp/counter; sleep 600"))
     with start_cli("resume", str(directory.path), "--yes", "--quiet", stderr=subprocess.DEVNULL) as process:
-        settled(lambda: bool(bed.hosts[0].shell("cat /var/tmp/counter 2>/dev/null", check=False)), "no trial began")
+        settled(lambda: bool(shown(bed.hosts[0])), "no trial began")
         process.kill()
     assert stands(bed) == [True] * 3
     assert any("sleep 600" in line for line in bed.hosts[0].processes())
@@ -254,6 +255,30 @@ def test_a_host_that_is_away_at_the_end_is_told_and_cleaned_later(
     done = run_cli("clean", str(directory.path), "--yes")
     assert done.returncode == 0, done.stderr
     assert stands(bed) == [False] * 3
+
+
+def test_under_a_trial_that_may_still_go_on_nothing_is_destroyed(bed: hosts.Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its client's host is lost while it measures; the next controller collects it, and only then is the target destroyed."""
+    monkeypatch.setattr(connection, "RECONNECT_S", 1.0)
+    client = bed.hosts[0]
+    directory = make_run(tmp_path, document(bed, script=f"echo x >>/var/tmp/counter; sleep 3; test -d {STATE} && echo rate: 1"))
+    cut = threading.Thread(target=lambda: (settled(lambda: "x" in shown(client), "no trial began"), client.stop_sshd(), client.cut_connections()))
+    try:
+        cut.start()
+        with pytest.raises(TransportLost):
+            execute(directory.path)
+        cut.join()
+        assert stands(bed) == [True] * 3
+        assert any("is left up: a trial may still go on there" in f.message for f in read_run(directory.path).findings)
+    finally:
+        client.start_sshd()
+    (trial,) = execute(directory.path)
+    assert (trial.status, trial.reattached, shown(client)) == (TrialStatus.VALID, True, "x\n")
+    assert stands(bed) == [False] * 3
+
+
+def shown(host: hosts.Host) -> str:
+    return host.shell("cat /var/tmp/counter 2>/dev/null", check=False)
 
 
 def test_what_up_leaves_standing_is_used_by_runs_and_taken_down_by_down(bed: hosts.Bed, tmp_path: Path) -> None:
