@@ -28,6 +28,7 @@ class Link:
 
     mtu: float = DEFAULT_MTU
     protocol: str = "tcp"
+    family: str = "ipv4"
     encapsulations: tuple[str, ...] = ()
     datagram: float | None = None
     basis: str = f"MTU {DEFAULT_MTU} assumed"
@@ -85,10 +86,11 @@ def is_bound(checks: Sequence[LimitCheck]) -> bool:
 def link_of(experiment: Experiment, target: Target, evidence: Evidence) -> Link:
     """The link of ``experiment`` from observed facts, else from claims, else assumed; its ``basis`` says which."""
     protocol = "udp" if _sends_datagrams(experiment) else "tcp"
+    family = "ipv6" if _parameter(experiment, "family") == "ipv6" else "ipv4"
     mtu, mtu_source = _mtu(experiment, target, evidence)
     encapsulations, notes = _encapsulations(experiment, target, evidence)
-    basis = ", ".join([protocol.upper(), f"MTU {mtu:g} {mtu_source}", *notes])
-    return Link(mtu=mtu, protocol=protocol, encapsulations=encapsulations, datagram=_datagram(experiment), basis=basis)
+    basis = ", ".join([protocol.upper() + " over IPv6" * (family == "ipv6"), f"MTU {mtu:g} {mtu_source}", *notes])
+    return Link(mtu=mtu, protocol=protocol, family=family, encapsulations=encapsulations, datagram=_datagram(experiment), basis=basis)
 
 
 def _applicable(metric: Metric, limits: Sequence[Limit]) -> Iterator[Limit]:
@@ -104,7 +106,7 @@ def _efficiency(limit: Limit, link: Link) -> tuple[float, str]:
         return 1.0, "counted as the tool counts"
     if limit.layer is Layer.GOODPUT:
         return 1.0, "the limit is documented as goodput"
-    share = link_efficiency(limit.layer, link.mtu, link.protocol, link.encapsulations, link.datagram)
+    share = link_efficiency(limit.layer, link.mtu, link.protocol, link.encapsulations, link.datagram, link.family)
     return share, f"{100 * share:.2f} % of {limit.layer.value} rate: {link.basis}"
 
 

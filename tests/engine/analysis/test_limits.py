@@ -64,6 +64,8 @@ def test_datagrams_smaller_and_larger_than_a_packet() -> None:
     assert link_efficiency(Layer.L2, 1500, "udp", (), 1448) == pytest.approx(1448 / (1448 + 28 + 14))
     assert link_efficiency(Layer.L2, 1500, "udp", (), 1472) == link_efficiency(Layer.L2, 1500, "udp")
     assert link_efficiency(Layer.L2, 1500, "udp", (), 8192) == pytest.approx(8192 / (8200 + 6 * 34))
+    assert link_efficiency(Layer.L2, 1500, "udp", (), 8192, "ipv6") == pytest.approx(8192 / (8200 + 6 * (48 + 14)))
+    assert link_efficiency(Layer.L2, 1500, "tcp", (), None, "ipv6") == pytest.approx(1428 / 1514)
 
 
 @pytest.mark.parametrize(
@@ -204,3 +206,9 @@ def test_a_limit_holds_at_its_points_only() -> None:
 def test_what_is_sent_follows_from_the_parameters(parameters: dict[str, Json], protocol: str, datagram: float | None) -> None:
     link = link_of(synthetic.experiment("a", parameters=parameters), synthetic.target("a"), Evidence(()))
     assert (link.protocol, link.datagram) == (protocol, datagram)
+
+
+def test_the_address_family_comes_from_the_parameters() -> None:
+    link = _link({}, parameters={"family": "ipv6"})
+    assert (link.family, link.basis) == ("ipv6", "TCP over IPv6, MTU 1500 assumed")
+    assert check_limit(1428 / 1514 * 1e9, THROUGHPUT, _network(1e9, Layer.L2), link).share_of_attainable == pytest.approx(1)
