@@ -3,38 +3,26 @@
 from __future__ import annotations
 
 import math
-import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import paramiko
 
 from .become import Elevation
-from .channel import Broken, Exchange, Refused, Silence, open_channel, open_exchange
-from .dial import hang_up
-from .failures import BecomeRefused, ConnectionBroke, HostFailure, HostSilent, NotReached, ScriptKilled, ScriptTimeout, SessionsRefused, WrongShell
+from .channel import Broken, Exchange, Refused, Silence
+from .failures import BecomeRefused, HostSilent, NotReached, ScriptKilled, ScriptTimeout, SessionsRefused, WrongShell
 from .framing import COMMAND, Sifter, frame, legible
 from .host_keys import Verified
+from .line import RECONNECT_S, REFUSALS, Dial, Line, broke
 from .reach import PROHIBITED, Forwarding
 from .reach import SCRIPT as REACH
-
-Dial = Callable[[], tuple[paramiko.Transport, Verified]]
-"""Opens an authenticated transport to a host, with the key it was known by. Raises HostFailure."""
-
-RUNS, STREAMS = 5, 4
-"""Channels that scripts and streams may hold at once on one transport. sshd allows ten sessions (MaxSessions) unless told otherwise."""
-
-RECONNECT_S = 60.0
-"""So long a connection that broke is tried again."""
+from .stream import Stream as Stream
 
 REPEATS = 3
 """So often a repeatable script is started again after the connection broke under it."""
-
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 5.0
-_REFUSED_PAUSE_S, _REFUSALS = 0.05, 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,154 +32,6 @@ class Answer:
     exit_code: int
     stdout: bytes
     stderr: bytes
-
-
-class Line:
-    """One transport of a host, made again when it broke. Not more channels are opened on it than it has places."""
-
-    def __init__(self, name: str, dial: Dial, beat_s: float) -> None:
-        self._name = name
-        self._dial = dial
-        self._beat_s = beat_s
-        self._lock = threading.Lock()
-        self._beat_lock = threading.Lock()
-        self._transport: paramiko.Transport | None = None
-        self.verified: Verified | None = None
-        self._heard_at = 0.0
-        self._closed = False
-        self._given_up = False
-        self.runs = threading.BoundedSemaphore(RUNS)
-        self.streams = threading.BoundedSemaphore(STREAMS)
-
-    def transport(self) -> paramiko.Transport:
-        """A transport that is alive as far as is known; one that broke is made again, for RECONNECT_S at most. Raises HostFailure."""
-        with self._lock:
-            if self._closed:
-                raise _broke(self._name)
-            if self._transport is None or not self._transport.is_active():
-                first = self.verified is None  # then what is wrong is said at once
-                self._transport, self.verified = self._dial() if first else self._redial()
-                self._heard_at = time.monotonic()
-            if self._closed:  # while it was made
-                hang_up(self._transport)
-                raise _broke(self._name)
-            return self._transport
-
-    def _redial(self) -> tuple[paramiko.Transport, Verified]:
-        # a host that was given up is tried once each time it is asked for: whoever still wants something of it must not wait as long again
-        pause, give_up = _FIRST_PAUSE_S, time.monotonic() + (0.0 if self._given_up else RECONNECT_S)
-        while True:
-            try:
-                made = self._dial()
-                self._given_up = False
-                return made
-            except HostFailure as error:
-                if self._closed or error.permanent or time.monotonic() + pause > give_up:
-                    self._given_up = True
-                    raise
-            time.sleep(pause * random.uniform(0.5, 1.0))
-            pause = min(2 * pause, _LONGEST_PAUSE_S)
-
-    def alive(self) -> None:
-        """Ask the host for a sign of life if none was heard for a while. Raises HostSilent, having given the transport up."""
-        with self._beat_lock:
-            transport = self._transport
-            if transport is None or not transport.is_active() or time.monotonic() - self._heard_at < self._beat_s:
-                return
-            try:  # a channel of a kind that no sshd knows: it is refused at once, takes no place and starts nothing
-                open_channel(transport, "keepalive@benchspec.dev", self._beat_s).close()
-            except Refused:
-                pass
-            except Broken:
-                return
-            except Silence as error:
-                hang_up(transport)
-                raise HostSilent(
-                    f"accepted a connection and then did not answer for {2 * self._beat_s:g} s",
-                    host=self._name,
-                    remedy="look whether the host hangs (its console, its load); `benchspec resume` goes on when it answers again",
-                ) from error
-            self._heard_at = time.monotonic()
-
-    def open(self, command: str, timeout_s: float, refusals: int = _REFUSALS) -> Exchange:
-        """Start a command. Raises HostFailure, and Broken when the transport ended before anything of ours ran."""
-        for _ in range(refusals):
-            transport = self.transport()
-            try:
-                return open_exchange(transport, command, timeout_s=timeout_s, alive=self.alive, beat_s=self._beat_s)
-            except Refused:  # the places of channels just closed become free when their programs have ended
-                time.sleep(_REFUSED_PAUSE_S)
-            except Silence:
-                self.alive()
-        raise SessionsRefused(
-            "its sshd opens no further session on the connection", host=self._name, remedy="raise MaxSessions in its sshd_config (10 unless given)"
-        )
-
-    def close(self) -> None:
-        """End the transport (idempotent)."""
-        self._closed = True
-        transport = self._transport
-        if transport is not None:
-            hang_up(transport)
-
-
-class Stream:
-    """A long-lived program: its standard output arrives piece by piece. Ends with :meth:`close`, which hangs up on it."""
-
-    def __init__(
-        self, name: str, exchange: Exchange, marker: bytes, begun: Callable[[Sifter, Sifter, int | None], None], release: Callable[[], None]
-    ):
-        self._name = name
-        self._exchange = exchange
-        self._out, self._err = Sifter(marker), Sifter(marker)
-        self._begun = begun
-        self._release = release
-        self._open = True
-        self.stderr = b""
-
-    def __iter__(self) -> Iterator[bytes]:
-        """The pieces as they come, until the program ends. Raises ConnectionBroke, HostSilent."""
-        while (piece := self.read(None)) is not None:
-            if piece:
-                yield piece
-
-    def read(self, timeout_s: float | None) -> bytes | None:
-        """The next piece; b"" when none came within ``timeout_s`` (None: wait), None at the end. Raises HostFailure."""
-        deadline = float("inf") if timeout_s is None else time.monotonic() + timeout_s
-        while self._open:
-            try:
-                received = self._exchange.receive(deadline)
-            except Silence:
-                return b""
-            except Broken as error:
-                raise _broke(self._name) from error
-            if received is None:
-                self._begun(self._out, self._err, self._exchange.exit().code)
-                return None
-            self.stderr = (self.stderr + self._err.sift(received[1]))[-65536:]
-            if out := self._out.sift(received[0]):
-                return out
-        return None
-
-    def write(self, data: bytes) -> None:
-        """Hand more to the program's standard input; what becomes of it shows in :meth:`read`."""
-        self._exchange.send(data, last=False)
-
-    @property
-    def started(self) -> bool:
-        """Whether the script has begun, as far as was read."""
-        return self._out.found
-
-    def exit_code(self) -> int | None:
-        """The program's exit code once :meth:`read` gave None; None when a signal ended it or it was closed."""
-        return self._exchange.exit().code
-
-    def close(self) -> None:
-        """Hang up: the program finds its standard streams closed (idempotent)."""
-        if self._open:
-            self._open = False
-            self._exchange.close()
-            self._release()
 
 
 class Connection:
@@ -249,10 +89,10 @@ class Connection:
                     return self._converse(exchange, script, arguments, data, deadline, timeout_s, privileged)
                 except (Broken, HostSilent) as error:
                     if not repeatable or attempt == REPEATS - 1:
-                        raise (error if isinstance(error, HostSilent) else _broke(self.name)) from error
+                        raise (error if isinstance(error, HostSilent) else broke(self.name)) from error
                 finally:
                     exchange.close()
-        raise _broke(self.name)
+        raise broke(self.name)
 
     def stream(self, script: str, arguments: Sequence[str] = (), *, privileged: bool = False) -> Stream:
         """Start a script that lasts and read its output as it comes. Raises HostFailure."""
@@ -287,7 +127,7 @@ class Connection:
                 raise _not_reached(self.name, host, port, "the connection was refused, or there is no way there") from error
             self._reach_by_program(host, port, timeout_s)
         except Broken as error:
-            raise _broke(self.name) from error
+            raise broke(self.name) from error
 
     def _reach_by_program(self, host: str, port: int, timeout_s: float) -> None:
         try:
@@ -336,13 +176,13 @@ class Connection:
             except BaseException:
                 exchange.close()
                 raise
-        raise _broke(self.name)
+        raise broke(self.name)
 
     def _open(self, line: Line, command: str) -> Exchange:
         """Start a command on ``line``, or on another one where an sshd allows fewer sessions than usual. Raises HostFailure, Broken."""
         with self._lock:
             others = [other for other in self._lines if other is not line]
-        for one, refusals in ((line, _REFUSALS), *((other, 1) for other in others)):
+        for one, refusals in ((line, REFUSALS), *((other, 1) for other in others)):
             try:
                 return one.open(command, self._beat_s, refusals)
             except SessionsRefused:
@@ -419,10 +259,6 @@ def _place(places: threading.BoundedSemaphore, host: str, deadline: float, timeo
         yield
     finally:
         places.release()
-
-
-def _broke(host: str) -> ConnectionBroke:
-    return ConnectionBroke("the connection broke", host=host, remedy="look at the network and at its sshd; `benchspec resume` goes on from there")
 
 
 def _not_reached(here: str, host: str, port: int, why: str) -> NotReached:

@@ -18,11 +18,12 @@ from ...engine.results import FactSet, Finding, FindingLevel
 from ...engine.spec import Json, Role, Site
 from . import observe
 from .channel import Refused, Silence, open_channel
-from .connection import RUNS, STREAMS, Connection
+from .connection import Connection
 from .failures import BecomePasswordNeeded, BecomePasswordWrong, BecomeRefused
 from .framing import legible
 from .host import Host
 from .hosts import POOL, host_name, hosts_of_roles, workdir
+from .line import RUNS, STREAMS
 from .options import HostOptions, SiteOptions, site_options
 from .reach import PROHIBITED, Forwarding
 from .together import attempt, together

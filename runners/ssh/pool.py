@@ -14,10 +14,11 @@ from ...engine.secrets import parse_reference, resolve
 from .authentication import KeyRing
 from .become import Elevation
 from .config import Route, route
-from .connection import Connection, Dial
+from .connection import Connection
 from .dial import dial
 from .failures import ConfigRefused
 from .host_keys import Trust
+from .line import Dial
 from .options import HostOptions, SiteOptions
 
 AT_ONCE = 32

@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 
 from benchspec.engine.errors import RunFailed
-from benchspec.runners.ssh.connection import STREAMS, Connection
+from benchspec.runners.ssh.connection import Connection
 from benchspec.runners.ssh.failures import (
     ConnectionBroke,
     HostKeyChanged,
@@ -22,6 +22,7 @@ from benchspec.runners.ssh.failures import (
     ScriptTimeout,
     SessionsRefused,
 )  # fmt: skip
+from benchspec.runners.ssh.line import STREAMS
 from tests import hosts
 from tests.runners.ssh.conftest import Connect, until
 
@@ -215,7 +216,7 @@ def test_an_sshd_that_is_killed_and_comes_back(connect: Connect, bed: hosts.Bed)
 
 
 def test_an_sshd_that_does_not_come_back(connect: Connect, bed: hosts.Bed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchspec.runners.ssh.connection.RECONNECT_S", 1.0)
+    monkeypatch.setattr("benchspec.runners.ssh.line.RECONNECT_S", 1.0)
     connection, host = connect(), bed.host("host2")
     host.stop_sshd()
     host.cut_connections()
@@ -247,7 +248,7 @@ def test_a_host_whose_key_is_swapped_between_two_scripts(connect: Connect, bed: 
 
 @pytest.mark.parametrize("freeze", ["freeze_sshd", "drop_link"])
 def test_a_host_that_answers_and_then_hangs(connect: Connect, bed: hosts.Bed, freeze: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchspec.runners.ssh.connection.RECONNECT_S", 1.0)
+    monkeypatch.setattr("benchspec.runners.ssh.line.RECONNECT_S", 1.0)
     host = bed.host("host3")
     connection = connect("host3", site={"keepalive": "500 ms", "connect_timeout": "500 ms"})
     stream = connection.stream("echo on; sleep 1000")
@@ -261,7 +262,7 @@ def test_a_host_that_answers_and_then_hangs(connect: Connect, bed: hosts.Bed, fr
             text(connection, "echo never")
     finally:
         host.thaw_sshd() if freeze == "freeze_sshd" else host.restore_link()
-    monkeypatch.setattr("benchspec.runners.ssh.connection.RECONNECT_S", 60.0)
+    monkeypatch.setattr("benchspec.runners.ssh.line.RECONNECT_S", 60.0)
     assert text(connection, "echo again") == "again"
 
 
