@@ -15,7 +15,7 @@ from ..readback import check_manifest
 from ..results import FactSet, Finding, FindingLevel, Trial
 from ..rundir import RunDirectory
 from ..secrets import resolve_all
-from ..spec import Spec
+from ..spec import Experiment, Spec
 from .doors import Doors
 from .events import Event, Observer
 from .examination import Examination
