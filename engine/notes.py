@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from . import identity
+from .baselines import host_pairs
 from .estimate import STEP_S, lifecycles
 from .reach import USUAL_COV, Reach
 from .spec import Experiment, Method, Mode, Order, Spec, Target
@@ -72,7 +73,9 @@ def _about_comparison(spec: Spec, experiments: Sequence[Experiment], targets: Se
         yield f"only the baseline {spec.compare.baseline} is in this plan: nothing is compared"
         return
     base = {e.cell for e in experiments if e.target == spec.compare.baseline}
-    alone = len({e.cell for e in experiments} - base) + len(base - {e.cell for e in experiments if e.target != spec.compare.baseline})
+    others = {e.cell for e in experiments if e.target != spec.compare.baseline}
+    beside = {host.cell for host, _ in host_pairs(spec, experiments)}  # compared on their own target
+    alone = len((base ^ others) - beside)
     if alone:
         yield f"{'1 cell is' if alone == 1 else f'{alone} cells are'} not measured on both the baseline and another target, and not compared"
 

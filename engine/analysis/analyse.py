@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..baselines import host_pairs
 from ..results import Metric, RunData
 from ..spec import Comparison, Experiment, Order
-from .baselines import host_pairs
 from .cells import CellTable, Numbers, build_cells, number_crunch
 from .compare import holm
 from .contrasts import Alignment, Estimate, align, estimate, ratio_without_outliers
@@ -107,7 +107,7 @@ class _Comparer:
                 base = baselines.get(experiment.cell)
                 if base is not None and experiment.target != self._compare.baseline:
                     yield from (self._pair(base, experiment, cell, primary) for cell, primary in self._shared(base, experiment))
-        for base, experiment in host_pairs(self._run):
+        for base, experiment in host_pairs(self._run.spec, self._run.experiments):
             yield from (self._pair(base, experiment, cell, primary) for cell, primary in self._shared(base, experiment) if primary)
 
     def _pair(self, base: Experiment, experiment: Experiment, cell: Cell, primary: bool) -> _Pair:
