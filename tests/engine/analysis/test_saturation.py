@@ -112,19 +112,17 @@ def simulated(curve: Sequence[float], rounds: int, cov: float) -> list[Saturatio
     return [found(made(values)) for values in shapes]
 
 
-@pytest.mark.parametrize(
-    "curve", [(500e6, 800e6, 950e6, 950e6, 950e6), (500e6, 800e6, 899.9e6, 944.9e6, 944.9e6), (500e6, 800e6, 900.1e6, 945e6, 945e6)]
-)
+@pytest.mark.parametrize("curve", [(500e6, 800e6, 899.9e6, 944.9e6, 944.9e6), (500e6, 800e6, 900.1e6, 945e6, 945e6)])
 def test_the_statement_holds_as_often_as_it_says(curve: tuple[float, ...]) -> None:
-    """Also where a step is as large as the gain, the worst case: at most 5 % of statements exclude the true point (with leave for 300 rounds)."""
+    """Also where a step is as large as the gain, the worst case: at most 5 % of statements exclude the true point (with leave for 200 rounds)."""
     truth = next(i for i, value in enumerate(curve) if max(curve[i:]) / value <= 1 + GAIN)
     wrong = 0
-    for saturation in simulated(curve, rounds=300, cov=0.03):
+    for saturation in simulated(curve, rounds=200, cov=0.03):
         labels = [point.label for point in saturation.points]
         low = 0 if saturation.at_least is None else labels.index(saturation.at_least)
         high = len(labels) if saturation.at_most is None else labels.index(saturation.at_most)
         wrong += not low <= truth <= high
-    assert wrong / 300 < 0.075
+    assert wrong / 200 < 0.075
 
 
 def naive(values: Sequence[NDArray[np.float64]]) -> int:
