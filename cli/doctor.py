@@ -63,7 +63,8 @@ def _print(reports: Sequence[HostReport], findings: Sequence[Finding]) -> None:
     ]
     header = ("host", "for", "tool", "found", "version", "Debian package")
     alone = len({report.host for report in reports}) < 2  # then a reader knows which
-    print_table(*((header[2:], [row[2:] for row in dict.fromkeys(rows)]) if alone else (header, rows)))
+    if rows:
+        print_table(*((header[2:], [row[2:] for row in dict.fromkeys(rows)]) if alone else (header, rows)))
     for finding in findings:
         echo(f"{finding.level.value}: [{finding.code}] {finding.message}")
     lacking = [report for report in reports if report.missing]

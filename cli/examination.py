@@ -84,7 +84,7 @@ def examine(needed: Needed, *, install: bool) -> tuple[Sequence[Finding], Sequen
             looks = list(workers.map(look, parts))
         for report, finding in looks:
             reports.setdefault((report.host, report.tools), report)
-            if finding is not None and not any(finding.message in known.message for known in findings):
+            if finding is not None and not any(finding.message.partition("; ")[0] in known.message for known in findings):
                 findings.append(dataclasses.replace(finding, message=f"{report.host}: {finding.message}"))
     told: dict[tuple[str, str, str], Finding] = {}
     for finding in findings:
