@@ -121,6 +121,8 @@ def _trial(trial: Trial) -> dict[str, Json]:
         "gates": [plain(gate) for gate in trial.gates if not gate.passed],
         "raw": [file.path for file in trial.raw],
         "replaces": trial.replaces,
+        "nodes": dict(trial.nodes),
+        "start_skew_s": None if trial.start_skew_s is None else _number(trial.start_skew_s),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..engine.analysis.model import Analysis
+from ..engine.gates import PLACEMENT
 from ..engine.results import ClaimState, RunData, TrialKind
 from ..engine.spec import Method, Mode, Order
 from .model import Item
@@ -34,6 +35,8 @@ def describe_method(run: RunData, analysis: Analysis) -> tuple[Item, ...]:
         *_optional(method),
         *_statistics(analysis),
         *_gates(run),
+        *_placement(run),
+        *_starts(run),
         *_software(run),
         Item(name="Rounding", text=RULE),
     ]
@@ -47,7 +50,7 @@ def list_warnings(run: RunData) -> tuple[str, ...]:
         warnings.append("This was a smoke run: it shows that everything works and carries no verdict.")
     if not run.complete:
         warnings.append(f"This run was cut short: what follows is what had been measured until then, {_share(run)}.")
-    contradicted = sum(check.state is ClaimState.MISMATCH for check in run.claims)
+    contradicted = len({(check.target, check.fact) for check in run.claims if check.state is ClaimState.MISMATCH})
     if contradicted:
         what = "A claim of the spec is" if contradicted == 1 else f"{contradicted} claims of the spec are"
         warnings.append(f"{what} contradicted by what was observed, and the run went on all the same: see Claims.")
@@ -90,10 +93,33 @@ def _gates(run: RunData) -> list[Item]:
     workloads = {experiment.id: experiment.workload for experiment in run.experiments}
     bounds: dict[str, dict[str, None]] = {}
     for trial in run.trials:
-        for gate in trial.gates:
+        for gate in (gate for gate in trial.gates if gate.name != PLACEMENT):
             bounds.setdefault(workloads.get(trial.experiment_id, "unknown"), {}).setdefault(f"{gate.name} {_bound(gate.name, gate.bound)}")
     text = "; ".join(f"{workload}: {', '.join(sorted(words))}" for workload, words in sorted(bounds.items()))
     return [Item(name="Gates", text=text or "none")]
+
+
+def _placement(run: RunData) -> list[Item]:
+    """Where the roles were seen to be, before and after every trial that has a placement."""
+    workloads = {experiment.id: experiment.workload for experiment in run.experiments}
+    seen: dict[tuple[str, float], list[bool]] = {}
+    for trial in run.trials:
+        for gate in (gate for gate in trial.gates if gate.name == PLACEMENT):
+            seen.setdefault((workloads.get(trial.experiment_id, "unknown"), gate.bound), []).append(gate.passed)
+    words = [
+        f"{workload}: {sum(passed)} of {len(passed)} trials with their roles on {'one machine' if bound == 1 else f'{bound:g} machines'}"
+        for (workload, bound), passed in sorted(seen.items())
+    ]
+    return [Item(name="Placement", text=f"seen before and after each trial; {'; '.join(words)}")] if words else []
+
+
+def _starts(run: RunData) -> list[Item]:
+    """How far apart the clients of one trial began."""
+    skews = [trial.start_skew_s for trial in run.trials if trial.kind is TrialKind.MEASURED and trial.start_skew_s is not None]
+    if not skews:
+        return []
+    scale = scale_column([max(skews)], "s")
+    return [Item(name="Clients", text=f"those of one trial began at a common instant, at most {scale.declared(max(skews))} apart")]
 
 
 def _bound(name: str, bound: float) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from benchspec.engine.results import ClaimCheck, ClaimState, Fact, FactSet, Trial
+from benchspec.engine.results import ClaimCheck, ClaimState, Fact, FactSet, GateResult, Trial
 from benchspec.engine.spec import Json, Role, RolePlace, TrafficPath
 from benchspec.reports.model import View
 from benchspec.reports.view import build_view
@@ -81,3 +81,18 @@ def test_claims_name_the_nodes_of_a_contradiction_alone() -> None:
         ("kernel.release (client)", "6.1.3", "confirmed"),
         ("os.version", "6.1", "confirmed"),
     ]
+
+
+def test_placement_and_common_starts_are_told_where_there_are_any() -> None:
+    run = make_run()
+    gates = [GateResult(name="placement", bound=2.0, observed=2.0 + (number == 0), passed=number > 0) for number in range(len(run.trials))]
+    trials = tuple(replace(trial, gates=(gate,), start_skew_s=0.0123) for trial, gate in zip(run.trials, gates, strict=True))
+    told = {item.name: item.text for item in build_view(replace(run, trials=trials), make_analysis(run)).method}
+    assert told["Clients"] == "those of one trial began at a common instant, at most 12.3 ms apart"
+    words = told["Placement"].removeprefix("seen before and after each trial; ").split("; ")
+    counted = [part.partition(": ")[2].split()[:3] for part in words]
+    assert all(part.endswith("trials with their roles on 2 machines") for part in words)
+    assert sum(int(passed) for passed, _, _ in counted) == len(run.trials) - 1
+    assert sum(int(number) for _, _, number in counted) == len(run.trials)
+    assert told["Gates"] == "none"
+    assert {"Placement", "Clients"}.isdisjoint(item.name for item in build_view(run, make_analysis(run)).method)
