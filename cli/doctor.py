@@ -70,9 +70,11 @@ def _print(reports: Sequence[HostReport], findings: Sequence[Finding]) -> None:
     lacking = [report for report in reports if report.missing]
     for report in lacking:
         echo(f"missing{'' if alone else f' on {report.host}'}: {', '.join(report.missing)}\n  what to do: {report.remedy}")
-    if not lacking:
-        unseen = [report.host for report in reports if not report.looked]
-        echo(f"every tool is there, as far as was looked: not on {', '.join(unseen)}" if unseen else "every tool is there")
+    unseen = [report.host for report in reports if not report.looked]
+    if unseen:
+        echo(f"tools were not looked for on {', '.join(unseen)}")
+    if not lacking and len(unseen) < len(reports):
+        echo("every tool is there" if not unseen else "every tool is there on the others")
 
 
 def _to_json(reports: Sequence[HostReport], findings: Sequence[Finding], missing: Sequence[str]) -> dict[str, object]:
