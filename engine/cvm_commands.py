@@ -13,6 +13,7 @@ Peculiarities, by platform:
   which encrypts nothing), calls the memory encryption plain SEV, and the report lies in the vTPM, NV index 0x01400001: a header of 32 B that begins
   with HCLA, 1184 B for the hardware's report, then sizes and the report's type (2 SEV-SNP, 4 TDX). It was made at the start of the VM. A vTPM by
   itself says nothing: Trusted Launch has one, too.
+- Containers: the kernel's log and the CPU flags are the host's, /dev is not.
 - Hosts: CPU flags such as sev_snp and lines of kvm_amd or ccp say what a host can offer its guests. Only the line "Memory Encryption Features
   active" is about the kernel itself, and SME in it is a host's.
 """
@@ -42,6 +43,12 @@ else case $a in *SEV-SNP*) t=sev-snp;; *SEV-ES*) t=sev-es;; *SEV*) t=sev;; *TDX*
   if [ -n "$t" ]; then e=kernel b='the kernel log';
   elif ! grep -qw hypervisor {_CPUINFO} && grep -q '^flags' {_CPUINFO}; then t=none e=none b='no hypervisor below';
   else case $l in *'Linux version '*) t=none e=none b='the kernel log, which says nothing of it';; *) n 'kernel log (not readable or cut)';; esac;
+  fi;
+fi;
+if [ "$e" = kernel ] || [ -z "$t" ]; then
+  if [ -e "$ROOT/.dockerenv" ] || [ -e "$ROOT/run/.containerenv" ] || [ -r "$ROOT/run/systemd/container" ] ||
+  [ -d "$ROOT/var/run/secrets/kubernetes.io" ] || grep -q ' / / [^-]* - overlay ' "$ROOT/proc/self/mountinfo"; then
+    n 'device (a container has a /dev of its own)';
   fi;
 fi;
 c="$ROOT/sys/kernel/config/tsm/report"; x="$c/benchspec-$$";

@@ -46,7 +46,8 @@ def test_encryption_is_observed_measured_and_removed(tmp_path: Path) -> None:
     assert {("plain", "none", "none", ClaimState.MATCH), ("gocryptfs", "gocryptfs", "gocryptfs", ClaimState.MATCH)} <= seen
     assert ClaimState.MISMATCH not in {claim[3] for claim in seen}
     page = (out / "report" / "page.md").read_text()
-    for text in ("| gocryptfs | `storage.encryption` | gocryptfs | gocryptfs | confirmed |", "Write operations per second", "CPU time of writing and encrypting"):
+    confirmed = "| gocryptfs | `storage.encryption` | gocryptfs | gocryptfs | confirmed |"
+    for text in (confirmed, "Write operations per second", "CPU time of writing and encrypting"):
         assert text in page
     assert {trial.status for trial in finished(out)} <= {TrialStatus.VALID, TrialStatus.INVALID}
     assert (mounts(place), place.exists()) == ([], False)

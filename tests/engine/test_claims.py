@@ -134,6 +134,7 @@ def test_claims_of_several_groups_count_on_the_sites_where_the_groups_are() -> N
         ("report", "none", MISMATCH),
         ("report", None, MISMATCH),
         ("device", "report (needs root)", MISMATCH),
+        ("device", "device (a container has a /dev of its own), report (needs root)", UNKNOWN),
     ],
 )
 def test_evidence_that_could_not_be_looked_for_is_unknown(declared: str, unseen: Json, state: ClaimState) -> None:
