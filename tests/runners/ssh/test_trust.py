@@ -28,7 +28,7 @@ from benchspec.runners.ssh.options import site_options
 from benchspec.runners.ssh.pool import Pool
 from tests import hosts
 from tests.hosts.host import SUDO_PASSWORD
-from tests.runners.ssh.conftest import Connect, options_of
+from tests.runners.ssh.conftest import Connect, options_of, until
 
 pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
 
@@ -375,13 +375,14 @@ def test_secrets_are_nowhere_to_be_seen(connect: Connect, bed: hosts.Bed, tmp_pa
     key = made_key(bed, tmp_path, "ed25519", "", phrase)
     with caplog.at_level("DEBUG"):
         more = {"identity_file": str(key), "passphrase": "${secret:env:PHRASE}", "become": {"password": "${secret:env:BED}"}}
-        stream = connect("host2", "keeper", **more).stream("read -r x; echo on; sleep 1000", privileged=True)
+        stream = connect("host2", "keeper", **more).stream("read -r x; echo on; sleep 1234", privileged=True)
         stream.write(b"canary-of-data\n")
         assert stream.read(LONG_S) == b"on\n"
-        seen = bed.host("host2").shell("cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ | tr '\\0' '\\n'; kill $(pgrep -fx 'sleep 1000')")
+        until(lambda: "sleep 1234" in bed.host("host2").processes(), "the program")
+        seen = bed.host("host2").shell("cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ | tr '\\0' '\\n'; kill $(pgrep -fx 'sleep 1234')")
         stream.close()
     logged = "\n".join(record.getMessage() for record in caplog.records)
-    assert "sleep\n1000" in seen
+    assert "sleep\n1234" in seen
     assert "Authentication (publickey) successful" in logged
     for secret in (password, phrase, "canary-of-data"):
         assert secret not in seen
