@@ -58,12 +58,16 @@ def test_data_that_nobody_reads_hold_nothing_up(connect: Connect) -> None:
 
 
 def test_the_script_is_in_no_argument_on_the_host(connect: Connect, bed: hosts.Bed) -> None:
-    connection = connect()
+    connection, host = connect(), bed.host("host2")
+    script = "read -r x; touch /var/tmp/here; until [ -e /var/tmp/go ]; do sleep 0.1; done; rm /var/tmp/go /var/tmp/here; : canary-of-scripts"
     with ThreadPoolExecutor() as workers:
-        done = workers.submit(connection.run, "read -r x; echo $1; sleep 3", ("canary-of-arguments",), b"canary-of-data\n", timeout_s=LONG_S)
-        until(lambda: "sleep 3" in bed.host("host2").processes(), "the script")
-        assert "canary" not in " ".join(bed.host("host2").processes())
+        done = workers.submit(connection.run, script, ("canary-of-arguments",), b"canary-of-data\n", timeout_s=LONG_S)
+        until(lambda: "here" in host.shell("ls /var/tmp"), "the script")
+        seen = " ".join(host.processes())
+        host.shell("touch /var/tmp/go")
         assert done.result().exit_code == 0
+    assert "/bin/sh -c" in seen
+    assert "canary" not in seen
 
 
 def test_one_connection_serves_many_threads(connect: Connect, bed: hosts.Bed) -> None:
