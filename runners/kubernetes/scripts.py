@@ -47,7 +47,7 @@ over() {{ echo "$1" >"$d/rc.new"; mv "$d/rc.new" "$d/rc"; echo "ended $j" >/proc
 cd "$w" && unset OLDPWD || {{ echo "benchspec: the work directory $w is gone" >&3; over 126; exit 126; }}
 if [ -n "$at" ]; then
 left=$((at - $(date +%s%N)))
-[ $left -le 0 ] || sleep "$((left / 1000000000)).$(printf %09d $((left % 1000000000)))"
+[ $left -le 0 ] || sleep "$((left / 1000000000)).$(printf %09d $((left % 1000000000)))" || {{ over 143; exit 143; }} # cancelled: it never begins
 fi
 date +%s.%N >"$d/began"
 (PATH=$BENCHSPEC_PATH; unset BENCHSPEC_PATH; exec "$@" 2>&3 3>&-)

@@ -29,7 +29,7 @@ def _user(name: str) -> Path:
     """The kubeconfig of the ServiceAccount that has the Role and nothing else."""
     made = sharing.shared()
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": _LABELS}}
-    made.control_plane.apply([namespace, *rights.manifests(NAMESPACE, "bench", facts=False, classes=False)])
+    made.control_plane.apply([namespace, *rights.manifests(NAMESPACE, "bench", facts=True, classes=False)])
     token = made.kubectl("create", "token", "bench", f"--namespace={NAMESPACE}", "--duration=12h").strip()
     config = json.loads(made.kubeconfig.read_text())
     config["users"] = [{"name": "admin", "user": {"token": token}}]
