@@ -135,7 +135,7 @@ class SshAllocation:
         hold = 0 if not_before is None else math.ceil(share.host.clock.uptime_at(not_before) * 100)
         return {
             "jobs": share.places.jobs, "job": job_id, "run": share.places.run_id, "token": self._token, "lock": share.host.lock,
-            "work": share.workdir, "cpus": launch.cpu_list(command.cpus or share.cpus), "hold": str(hold),
+            "away": share.host.away, "work": share.workdir, "cpus": launch.cpu_list(command.cpus or share.cpus), "hold": str(hold),
             "lasting": "lasting" if command.lasting else "",
             "port": hex_port(endpoint.port) if endpoint else "", "addresses": hex_addresses(endpoint.host) if endpoint else "",
         }  # fmt: skip

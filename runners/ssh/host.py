@@ -32,6 +32,8 @@ class Host:
         self.privileged = options.become is not None
         self.user = ""
         self.home = ""
+        self.away = ""
+        """What begins a session of its own for a program there: ``setsid -f``, ``setsid``, or nothing."""
         self._options = options
         self._address = ""
         self._hold: Hold | None = None
@@ -98,6 +100,7 @@ class Host:
         lines = self.ask(ENTER_SCRIPT, (run_id, site, workdir)).decode("utf-8", "replace").split("\n")
         self.user, self.home = lines[0], lines[1]
         self._address = self._address or lines[2]
+        self.away = lines[3]
         return Places(run_id=run_id, site=site, user=self.user, workdir=workdir)
 
     def leave(self, places: Places, token: str) -> None:

@@ -77,13 +77,15 @@ echo "$code $from $to" >"$d/rc"
 )
 
 # Evaluates what comes on standard input, in a clean environment: assignments of jobs (directory), job (id), run, token (of the session), lock (file,
-# or nothing), work (directory), cpus (as the kernel lists them, or nothing), hold, lasting, record (text for the file `job`), wrapper, port and
+# or nothing), work (directory), cpus (as the kernel lists them, or nothing), hold, lasting, record (text for the file `job`), wrapper, away, port and
 # addresses (hexadecimal, of a server; or nothing), the function `environment`, the arguments, and this. Says one word: started, attached, withdrawn,
 # missing PATH, occupied, cpus and which there are, unlocked OWNER, gone, or refused and why; exit code 73: no room or no right.
 # - A job that exists is attached to. One that this very session took back may be started after all; one that another took back never is.
 # - The program is looked up here, in the PATH it will have, and is run by its absolute path: a builtin of the shell must not stand in for it.
 # - The wrapper inherits the host's lock, shared with the run: as long as a job lives, the host is nobody else's.
 # - The FIFO is opened here, before the wrapper is there, so that it has a writer from the first moment on.
+# - away is `setsid -f` where the host has it: what a shell starts with `&` ignores SIGINT and SIGQUIT for good, and so would the program. Else it is
+#   `setsid`, or nothing: then the session is the one that sshd made for this script, which serves as well.
 # - The command substitution ends when the wrapper closes its end of the pipe: it has taken the job, or could not be executed.
 STARTER_SCRIPT = (
     LISTENS_SCRIPT
@@ -125,10 +127,10 @@ undo() { [ -e pid ] || { cd .. && rm -rf "$job"; }; }
 { [ -p end ] || mkfifo -m 600 end 2>/dev/null || [ -p end ] || mkfifo end; } && store "job.$$" "$record" && mv -f "job.$$" job \
     && : >>stdout && : >>stderr || { undo; exit 73; }
 exec 4<>end
-own=$PATH away=
-command -v setsid >/dev/null && away=setsid # without it the session is the one that sshd made for this script, which serves as well
+own=$PATH
+wrap() { exec $pin $away /bin/sh -c "$wrapper" benchspec-job "$work" "$own" "$hold" "$lasting" "$program" "$@" 3>&1 >>stdout 2>>stderr </dev/null; }
 environment
-taken=$($pin $away /bin/sh -c "$wrapper" benchspec-job "$work" "$own" "$hold" "$lasting" "$program" "$@" 3>&1 >>stdout 2>>stderr </dev/null &)
+case $away in *-f) taken=$(wrap "$@") ;; *) taken=$(wrap "$@" &) ;; esac
 PATH=$own
 case $taken in taken) say started ;; esac
 [ ! -e pid ] || say attached

@@ -47,12 +47,14 @@ fi
 mkdir -p -m 700 -- "$state/$1" "$site" "$site/jobs" "$site/allocations" "$work" || exit 73
 """
 
-# The same arguments. Prints the uid, the HOME, and the address by which sshd was reached (sshd(8), SSH_CONNECTION)
+# The same arguments. Prints the uid, the HOME, the address by which sshd was reached (sshd(8), SSH_CONNECTION), and what begins a session here
 ENTER_SCRIPT = (
     DIRECTORIES_SCRIPT
     + r"""
+away=
+if setsid -f true 2>/dev/null; then away='setsid -f'; elif command -v setsid >/dev/null; then away=setsid; fi
 set -- $SSH_CONNECTION
-printf '%s\n%s\n%s\n' "$user" "$HOME" "$3"
+printf '%s\n%s\n%s\n%s\n' "$user" "$HOME" "$3" "$away"
 """
 )
 

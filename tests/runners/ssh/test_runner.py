@@ -220,6 +220,17 @@ def test_a_host_whose_sh_is_busybox_and_that_has_no_setsid(bed: hosts.Bed, enter
         host.shell("busybox rm /usr/bin/sh && busybox cp -a /root/keep/* /usr/bin && rm -r /root/keep")
 
 
+@pytest.mark.parametrize(("name", "number"), [("INT", 2), ("QUIT", 3)])
+def test_a_program_can_be_interrupted(bed: hosts.Bed, enter: Enter, name: str, number: int) -> None:
+    session = enter(site(bed), "run-signals")
+    allocation = session.allocate(PLACES, "signals")
+    job = allocation.start(sh(f"kill -{name} $$; echo ignored"), "signals-1")
+    job.wait(30)
+    completed = job.collect()
+    assert (completed.exit_code, completed.stdout) == (128 + number, b"")
+    allocation.release()
+
+
 def test_login_files_that_print_change_nothing(bed: hosts.Bed, enter: Enter) -> None:
     host = bed.host("host2")
     host.shell(f"cp -a /home/{hosts.Login.PLAIN} /root/keep-home")
