@@ -19,6 +19,8 @@ from . import launch, process, record
 from .record import Record
 from .state import storing
 
+_CLOCK_SET_S = 0.1
+
 
 class LocalJob:
     """One job, started here or by a controller before. Create it with :func:`start` or :func:`attach`."""
@@ -151,8 +153,10 @@ class LocalJob:
         )
 
     def _recorded_duration_s(self) -> float:
-        recorded = record.ended_at(self.directory) - self.record.started_at
-        # file times tick coarsely, and the wall clock may be set: never below 0, never above what has passed
+        """What a job took that nobody watched to its end: by the wall clock, which is finer, unless it was set meanwhile, which the uptime tells."""
+        recorded, ran = record.ended_at(self.directory) - self.record.started_at, record.ran_s(self.directory)
+        if ran is not None and abs(recorded - ran) > _CLOCK_SET_S:
+            recorded = ran
         passed = recorded if self._born is None else time.monotonic() - self._born
         return max(0.0, min(recorded, passed))
 

@@ -30,7 +30,8 @@ DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # - File descriptor 3 keeps the program's stderr apart from the shell's own remarks ("Terminated", "Killed"); dash would redirect these with the
 #   program if the redirection were not inside the subshell.
 # - The traps let the shell survive the SIGTERM meant for the group and report how the program really ended.
-# - One write of "CODE\n" is complete when its newline is there, which saves the process that `mv` would cost: every reader checks it.
+# - One write of "CODE UPTIME\n" is complete when its newline is there, which saves the process that `mv` would cost: every reader checks it. The
+#   uptime tells how long the program ran even when the wall clock was set meanwhile.
 WRAPPER = """exec 3>&2 2>/dev/null
 set -C
 read -r s </proc/$$/stat && echo "$s" >pid || exit 125
@@ -40,7 +41,9 @@ shift 2
 trap : HUP INT QUIT TERM
 cd "$w" && unset OLDPWD || { echo "benchspec: the work directory $w is gone" >&3; echo 126 >"$d/rc"; exit 126; }
 (exec "$@" 2>&3 3>&-)
-echo "$?" >"$d/rc"
+c=$? u=
+read -r u _ </proc/uptime
+echo "$c $u" >"$d/rc"
 """
 
 # What a program that waits for a common start is run by: $1 is how long in s, $2 the job's directory. The time of the file `began` is when it began.

@@ -5,7 +5,7 @@
     job      what was started (JSON: argv, work directory, files to fetch, allocation, boot id, time); no secrets. Written before the start
     pid      /proc line of the wrapper, created exclusively by the wrapper itself: whoever creates it runs the program
     stdout   stderr   the program's raw bytes
-    rc       exit code and a newline, written by the wrapper when the program has ended
+    rc       exit code, the host's uptime in s (missing where it was not the wrapper that wrote it) and a newline, when the program has ended
     began    empty; made when the program began, if it had to wait for a common start
 """
 
@@ -124,7 +124,7 @@ def read_exit_code(directory: Path) -> int | None:
         text = (directory / "rc").read_text(encoding="ascii")
     except FileNotFoundError:
         return None
-    return int(text) if text.endswith("\n") else None
+    return int(text.split()[0]) if text.endswith("\n") else None
 
 
 def write_exit_code(directory: Path, code: int) -> None:
@@ -141,6 +141,14 @@ def began_at(directory: Path) -> float | None:
         return (directory / "began").stat().st_mtime
     except FileNotFoundError:
         return None
+
+
+def ran_s(directory: Path) -> float | None:
+    """How long wrapper and program ran by the host's uptime, in s, to about 0.02 s; None where it is not known."""
+    leader, words = read_leader(directory), (directory / "rc").read_text(encoding="ascii").split()
+    if leader is None or len(words) < 2:
+        return None
+    return max(0.0, float(words[1]) - leader.start / os.sysconf("SC_CLK_TCK"))
 
 
 def ended_at(directory: Path) -> float:

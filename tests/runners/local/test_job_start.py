@@ -111,6 +111,18 @@ def test_the_winner_of_a_race_is_waited_for(directory: Path) -> None:
     assert winner.wait(10) == 0
 
 
+@pytest.mark.parametrize("set_by_s", [0.0, 3600.0, -3600.0])
+def test_a_clock_that_is_set_does_not_change_how_long_a_job_took_that_nobody_watched(directory: Path, set_by_s: float) -> None:
+    command = Command(argv=("sleep", "0.5"), role=Role.CLIENT, timeout_s=30)
+    job.start(directory, command, directory.parent / "work", "a", (), MARKERS).wait(30)
+    ended = (directory / "rc").stat().st_mtime + set_by_s
+    os.utime(directory / "rc", (ended, ended))
+    found = job.attach(directory, MARKERS)
+    assert found is not None
+    found.wait(1)
+    assert 0.45 <= found.collect().duration_s < 30
+
+
 def test_a_pid_from_before_a_restart_is_nobody(directory: Path) -> None:
     directory.mkdir()
     what = Record(argv=("sleep",), workdir=directory.parent, fetch=(), allocation="a", boot_id="another start of the host", started_at=0.0)
