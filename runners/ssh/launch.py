@@ -140,7 +140,7 @@ say refused "$why"
 """
 )
 
-START_SCRIPT = f'exec env -i PATH="$PATH:{MORE_PATH}" HOME="${{HOME:-/}}" LC_ALL=C /bin/sh -c \'eval "$(cat)"\' benchspec-start'
+START_SCRIPT = f'exec env -i PATH="${{PATH:+$PATH:}}{MORE_PATH}" HOME="${{HOME:-/}}" LC_ALL=C /bin/sh -c \'eval "$(cat)"\' benchspec-start'
 """Starts the job that :func:`starter` describes. Idempotent: whoever sends it again attaches."""
 
 

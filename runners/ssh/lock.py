@@ -33,6 +33,7 @@ PATIENCE_S = 90
 _HOLD = r"""
 say() { printf '%s\n' "$*"; }
 trap : HUP PIPE
+umask 022 # all users read who holds the host
 user=$(id -u) lock=
 for d in /var/tmp /tmp /dev/shm; do [ -w "$d" ] && break; done
 if command -v flock >/dev/null; then
@@ -79,10 +80,10 @@ flock -n 9 && rm -f "$lock"
 exit 0
 """
 
-HOLD_SCRIPT = (
-    f'exec env PATH="$PATH:{MORE_PATH}" LC_ALL=C BENCHSPEC_LOCK="$1" BENCHSPEC_HOLDER="$4" /bin/sh -c {shlex.quote(_HOLD)} benchspec-lock "$@"'
-)
+_CARRYING = f'env PATH="${{PATH:+$PATH:}}{MORE_PATH}" LC_ALL=C BENCHSPEC_LOCK="$1" BENCHSPEC_HOLDER="$4"'
 
+HOLD_SCRIPT = f'exec {_CARRYING} /bin/sh -c {shlex.quote(_HOLD)} benchspec-lock "$@"'
+"""Holds a host as a process that carries the run's mark and the holder's own in its environment."""
 
 LOCK_FILE_SCRIPT = r"""
 # lock = the lock's file of this user; false if it is not that of run $1

@@ -18,7 +18,7 @@ from .host import Host
 from .host_keys import PINNED
 from .launch import MORE_PATH
 
-_ADMIN = f"PATH=$PATH:{MORE_PATH} LC_ALL=C; export PATH LC_ALL\n"
+_ADMIN = f"PATH=${{PATH:+$PATH:}}{MORE_PATH} LC_ALL=C; export PATH LC_ALL\n"
 _VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+~-]*")
 _INSTALL_TIMEOUT_S = 1800.0
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9+._:@/=~-]*")
