@@ -43,7 +43,9 @@ if command -v flock >/dev/null; then
     for f in "$d"/benchspec.lock-*; do
         if [ -f "$f" ] && [ "$f" != "$lock" ] && [ -r "$f" ]; then
             exec 7<"$f"
-            flock -n 7 || { say locked "$(cat "$f")"; exit 0; }
+            owner=
+            read -r owner <"$f"
+            [ "${owner%% *}" = "$1" ] || flock -n 7 || { say locked "$owner"; exit 0; } # the same run, as another user, is welcome
             exec 7<&-
         fi
     done

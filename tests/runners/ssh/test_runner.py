@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from benchspec.engine.errors import Locked, RunFailed, UsageError
-from benchspec.engine.ports import Command, Commands, DataSink, Demand, Divisible, KeepsHostKeys, Leftover, Server, Session, StepRunner
+from benchspec.engine.ports import Allocation, Command, Commands, DataSink, Demand, Divisible, KeepsHostKeys, Leftover, Server, Session, StepRunner
 from benchspec.engine.spec import Experiment, Placement, Role, RolePlace, Site, Step, TrafficPath
 from benchspec.engine.usage import summarise
 from benchspec.runners import ssh as package
@@ -104,21 +104,24 @@ def test_a_shifted_clock_is_told_within_its_bound_and_clients_begin_together(bed
             assert abs(offset - expected) <= bound, name
             assert bound < 0.1, "on one machine, however busy, a way there and back takes less"
         allocation = session.allocate(PLACES, "together")
-        common = time.time() + 1.0
-        jobs = [
-            allocation.start(sh("read u _ </proc/uptime; echo $u", role), f"together-{role}", not_before=common)
-            for role in (Role.CLIENT, Role.SERVER)
-        ]
-        for job in jobs:
-            job.wait(30)
-        completed = [job.collect() for job in jobs]
-        assert all(common - 0.02 <= one.started_at for one in completed), "none before the common instant, by the controller's clock"
-        uptimes = [float(one.stdout) for one in completed]  # the hosts of the bed have one kernel: its clock is the judge
-        assert abs((completed[0].started_at - completed[1].started_at) - (uptimes[0] - uptimes[1])) < 0.1
+        assert any(began_together(allocation, attempt) for attempt in range(5)), "a busy machine may be late, but not always"
         allocation.release()
         session.close()
     finally:
         bed.host("host3").shift_clock(0)
+
+
+def began_together(allocation: Allocation, attempt: int) -> bool:
+    """Whether programs on two hosts began within 100 ms of a common instant, and so it is told. The hosts of a bed have one kernel: its clock judges."""
+    common = time.time() + 1.0
+    commands = [sh("read u _ </proc/uptime; echo $u", role) for role in (Role.CLIENT, Role.SERVER)]
+    jobs = [allocation.start(one, f"together-{attempt}-{one.role}", not_before=common) for one in commands]
+    for job in jobs:
+        job.wait(30)
+    first, second = (job.collect() for job in jobs)
+    assert min(first.started_at, second.started_at) > common - 0.1, "none before the instant, by the controller's clock"
+    told, real = first.started_at - second.started_at, float(first.stdout) - float(second.stdout)
+    return abs(real) < 0.1 and abs(told - real) < 0.1
 
 
 def test_a_secret_stands_in_no_argument_and_no_file(bed: hosts.Bed, untouched: None, enter: Enter) -> None:
@@ -167,6 +170,23 @@ def test_with_become_everything_is_root_s_and_goes_again(
     allocation.release()
     session.close()
     assert list(RUNNER.leftovers(where, "run-root")) == []
+
+
+def test_sites_of_one_run_may_be_different_users_of_one_host(bed: hosts.Bed, untouched: None, enter: Enter) -> None:
+    plain, root = site(bed), dataclasses.replace(site(bed, hosts.Login.SUDO, host={"become": True}), name="as-root")
+    first, second = enter(plain, "run-users"), enter(root, "run-users")
+    for session, expected in ((first, b"1501"), (second, b"0")):
+        allocation = session.allocate([RolePlace(role=Role.CLIENT, site="any")], "users")
+        job = allocation.start(sh("id -u"), "users-1")
+        job.wait(30)
+        assert job.collect().stdout.strip() == expected
+        allocation.release()
+    with pytest.raises(Locked, match="run-users"):
+        RUNNER.connect(plain, "run-of-another")
+    first.close()
+    with pytest.raises(Locked, match="run-users"):
+        RUNNER.connect(plain, "run-of-another")
+    second.close()
 
 
 def test_a_host_behind_another_is_reached_through_it_and_addressed_by_its_own(bed: hosts.Bed, enter: Enter) -> None:
