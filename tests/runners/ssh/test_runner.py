@@ -112,7 +112,7 @@ def test_a_shifted_clock_is_told_within_its_bound_and_clients_begin_together(bed
 
 
 def began_together(allocation: Allocation, attempt: int) -> bool:
-    """Whether programs on two hosts began within 100 ms of a common instant, and so it is told. The hosts of a bed have one kernel: its clock judges."""
+    """Whether programs on two hosts began within 100 ms of each other, and so it is told. The hosts of a bed have one kernel: its clock judges."""
     common = time.time() + 1.0
     commands = [sh("read u _ </proc/uptime; echo $u", role) for role in (Role.CLIENT, Role.SERVER)]
     jobs = [allocation.start(one, f"together-{attempt}-{one.role}", not_before=common) for one in commands]
