@@ -232,7 +232,7 @@ def test_a_signal_during_a_bootstrap_step_cancels_it_and_destroys(tmp_path: Path
 
 
 def wait_until(holds: Any) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.02)
