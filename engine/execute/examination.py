@@ -70,6 +70,8 @@ class Examination:
     def look_again(self, target: str) -> None:
         """A target with a lifecycle has its tools, and is what it claims to be, only once it is up. Raises as :meth:`begin` does."""
         mine = [experiment for experiment in self.plan.experiments if experiment.target == target]
+        for site in sorted({place.site for experiment in mine for place in experiment.roles} & self.sites.awaited):
+            self.sites.session(site)
         self.skipped.update(self.tools.find(mine, self.workloads, install=self.install_tools))
         seen = self.observatory.observe(UP, target)
         if self.stays_up(target):
@@ -86,7 +88,8 @@ class Examination:
 
     def end(self, before: Sequence[FactSet]) -> None:
         """Look once more at what is still connected, and tell what changed. Raises SiteLost."""
-        self.observatory.compare([self._up.get(facts.place, facts) for facts in before], self.observatory.observe(AFTER))
+        first = {facts.place: facts for facts in before} | self._up
+        self.observatory.compare(tuple(first.values()), self.observatory.observe(AFTER))
 
     def _examine(self, target: str, seen: Sequence[FactSet]) -> None:
         mine = [facts for facts in seen if facts.target == target]

@@ -53,6 +53,9 @@ class Recovery:
         if intent is None:
             return None
         client = next(place for place in experiment.roles if place.role == workload.ROLES[0])
+        if client.site in self.sites.awaited:  # what a lifecycle made is gone, and its jobs with it
+            self.journal.append(LOST, {"sequence": slot.sequence, "reason": f"site {client.site} is gone"})
+            return None
         with on_site(client.site):
             jobs = [job for job_id in intent.jobs if (job := self.sites.sessions[client.site].attach(job_id)) is not None]
             if len(jobs) < len(intent.jobs):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import RunFailed, StorageError, TransportLost
@@ -21,7 +21,7 @@ from .events import Event, Observer
 from .examination import Examination
 from .history import History
 from .interrupts import Interrupts
-from .leftovers import sweep, used_sites
+from .leftovers import Swept, sweep, used_sites
 from .leftovers import tell as told_of
 from .lifecycle import NOTHING, Adopted, Stage
 from .observe import Observatory
@@ -31,7 +31,7 @@ from .records import EXTENDED, RUN_FINISHED, RUN_RESUMED, RUN_STARTED, RUN_STOPP
 from .recovery import Recovery
 from .rounds import RoundBench
 from .sink import deposit, sinks_of
-from .sites import SiteLost, Sites
+from .sites import SiteLost, Sites, late_sites
 from .slots import Round, number_slots
 from .step_places import StepPlace
 from .survey import Survey
@@ -124,7 +124,7 @@ class Run:
         run_id, runner = self._directory.run_id, self._catalogue.runner
         self._journal, self._interrupts = journal, interrupts
         self._history = History(journal.records, run_id)
-        self._sites = Sites(self._used.values(), runner, run_id, interrupts)
+        self._sites = Sites(self._used.values(), runner, run_id, interrupts, late_sites(self._spec, self._targets, runner))
         self._remains = Doors(runner, run_id)
         self._stage = Stage(
             self._directory, self._spec, runner, self._door, journal, interrupts, self._observer, self._look_again, self._adopted, self._is_busy
@@ -283,9 +283,7 @@ class Run:
         """The session for steps on ``place``; that one of its hosts was lost does not keep a site's others from being destroyed."""
         if place.site.name in self._sites.lost:
             return self._remains(place)
-        if place.site.name not in self._sites.sessions:
-            raise TransportLost("is not connected", where=f"site {place.site.name}")
-        return self._sites.sessions[place.site.name]
+        return self._sites.session(place.site.name)
 
     def _busy(self) -> list[Experiment]:
         """Those of which a trial may still go on: it was started, and nobody saw it end since the connection to its client was lost."""
@@ -304,7 +302,7 @@ class Run:
     def _prove_clean(self) -> None:
         """List what is left of us on every site; what there is is removed if it can be, and told. Where a trial may still go on all is left."""
         busy = {place.site for experiment in self._busy() for place in experiment.roles}
-        swept = sweep({name: site for name, site in self._used.items() if name not in busy}, self._catalogue.runner, self._directory.run_id)
+        swept = self._sweep(busy)
         told = [f"site {name} is left as it is, for `benchspec resume` to collect what is measured there" for name in sorted(busy)]
         if swept.removed:
             told.append(f"{len(swept.removed)} things were left after the clean-up and have been removed: {', '.join(sorted(swept.removed))}")
@@ -312,6 +310,12 @@ class Run:
             told.append(f"something may be left after the clean-up (`benchspec clean` tries again): {told_of(swept.left)}")
         for message in told:
             tell(Finding(code="F602", level=FindingLevel.WARNING, message=message), self._journal, self._observer)
+
+    def _sweep(self, spared: Collection[str] = ()) -> Swept:
+        """Remove what is left on all sites but those ``spared``. A site that a lifecycle makes and that cannot be asked is gone, with all on it."""
+        sites = {name: site for name, site in self._used.items() if name not in spared and name not in self._sites.awaited}
+        swept = sweep(sites, self._catalogue.runner, self._directory.run_id)
+        return Swept(removed=swept.removed, left=tuple(one for one in swept.left if one.what is not None or one.site not in self._sites.late))
 
     def _recover(self) -> None:
         """After a controller died: first keep what its jobs measured, then end and remove the rest."""
@@ -321,7 +325,7 @@ class Run:
         self._recovery.recover(slot for round_ in rounds for slot in round_.slots)
         self._stage.recover()
         self._sites.disconnect()  # what is listed next is then left over for certain
-        swept = sweep(self._used, self._catalogue.runner, self._directory.run_id)
+        swept = self._sweep()
         if swept.left:
             raise RunFailed(f"the interrupted run left what cannot be removed: {told_of(swept.left)}", remedy=swept.left[0].remedy)
         self._sites.connect()

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from ..errors import BenchspecError, Locked, TransportLost
 from ..ports import Runner, Session
 from ..results import Fact
-from ..spec import Site
+from ..spec import Site, Spec
 from .interrupts import Interrupts
+from .step_order import RUN, SESSION, rising
+from .step_places import ON_CONTROLLER, places_of
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -38,12 +40,30 @@ def on_site(site: str) -> Iterator[None]:
         raise SiteLost(site, error) from error
 
 
-class Sites:
-    """Sessions by site. ``lost``: the sites that were given up, with the reason."""
+def late_sites(spec: Spec, targets: Iterable[str], runner: Callable[[str], Runner]) -> frozenset[str]:
+    """The sites that need not be there before their targets are brought up, since that begins on the controller: it may be what makes them."""
+    late: set[str] = set()
+    needed: set[str] = set()
+    for target in map(spec.target, targets):
+        first = next((own for per in (RUN, SESSION) for own in rising(target, per)), None)
+        made_here = first is not None and places_of(target, first.step, runner) == (ON_CONTROLLER,)
+        (late if made_here else needed).update(site.name for site in target.sites.values())
+    return frozenset(late - needed)
 
-    def __init__(self, sites: Iterable[Site], runner: Callable[[str], Runner], run_id: str, interrupts: Interrupts) -> None:
+
+class Sites:
+    """Sessions by site. ``lost``: the sites that were given up, with the reason.
+
+    ``late``: sites that a lifecycle makes, such as a cluster that is installed. ``awaited``: those of them that are not there yet.
+    """
+
+    def __init__(
+        self, sites: Iterable[Site], runner: Callable[[str], Runner], run_id: str, interrupts: Interrupts, late: Collection[str] = ()
+    ) -> None:
         self.sessions: dict[str, Session] = {}
         self.lost: dict[str, TransportLost] = {}
+        self.late = frozenset(late)
+        self.awaited: set[str] = set()
         self._sites = {site.name: site for site in sites}
         self._runner = runner
         self._run_id = run_id
@@ -53,9 +73,23 @@ class Sites:
         """Connect the sites that are not connected, at the same time. Raises TransportLost, Locked; those that can be used stay connected."""
         missing = [site for name, site in self._sites.items() if name not in self.sessions and name not in self.lost]
         with self._interrupts.waiting():
-            errors = [error for error in at_once(self._connect, missing) if error is not None]
+            found = dict(zip((site.name for site in missing), at_once(self._connect, missing), strict=True))
+        self.awaited = {name for name, error in found.items() if name in self.late and error is not None and not isinstance(error, Locked)}
+        errors = [error for name, error in found.items() if error is not None and name not in self.awaited]
         if errors:
             raise errors[0] if len(set(map(_said, errors))) == 1 else _together(errors)
+
+    def session(self, name: str) -> Session:
+        """The session of a site, connected now if it was awaited. Raises TransportLost, Locked when it is not there yet."""
+        if name in self.awaited:
+            with on_site(name):
+                error = self._connect(self._sites[name])
+                if error is not None:
+                    raise error
+            self.awaited.discard(name)
+        if name not in self.sessions:
+            raise TransportLost("is not connected", where=f"site {name}")
+        return self.sessions[name]
 
     def _connect(self, site: Site) -> BenchspecError | None:
         try:

@@ -287,3 +287,26 @@ def test_every_host_that_cannot_be_used_is_named_at_once(bed: hosts.Bed, tmp_pat
         execute(directory.path)
     assert all(host.address in str(caught.value) for host in bed.hosts[:2])
     assert finished(directory.path) == []
+
+
+def test_hosts_that_a_lifecycle_makes_are_connected_once_they_are_there(bed: hosts.Bed, tmp_path: Path) -> None:
+    """A host whose sshd runs only while its target is up, brought up and taken down from here."""
+    host = bed.hosts[0]
+    document = hosts_document(bed, seconds=0.0)
+    enter = ["nsenter", "-t", str(host.pid), "-a"]
+    document["targets"]["a"]["lifecycle"] = {
+        "bootstrap": [{"name": "on", "on": "controller", "run": [*enter, "/usr/sbin/sshd"]}],
+        "destroy": [{"name": "off", "on": "controller", "run": [*enter, "pkill", "-o", "-x", "sshd"]}],
+    }
+    directory = make_run(tmp_path, document)
+    host.stop_sshd()
+    try:
+        trials = execute(directory.path)
+        assert [t.status for t in trials] == [TrialStatus.VALID] * 4
+        found = read_run(directory.path)
+        assert found.complete
+        assert {f.code for f in found.findings} <= {"F102"}, "that it is gone afterwards is as it should be"
+        assert {s.when for s in found.facts if s.target == "a"} >= {"up", "after"}
+        assert execute(directory.path) == trials, "nor does a later look at the finished run miss it"
+    finally:
+        host.start_sshd()
