@@ -172,18 +172,18 @@ def copied_scripts(directory: RunDirectory) -> Scripts:
 
 
 def read_scripts(loaded: LoadedSpec) -> dict[str, bytes]:
-    """The script files of all lifecycle steps by their path beside the spec. Raises SpecError when one cannot be read."""
+    """The scripts and manifests of all lifecycle steps by their path beside the spec. Raises SpecError when one cannot be read."""
     from ..engine.errors import SpecError
-    from ..engine.execute.step_order import all_steps, script_name
+    from ..engine.execute.step_order import all_steps, has_file, script_name
 
     steps = [own.step for target in loaded.spec.targets for own in all_steps(target)]
     scripts = {}
-    for name in dict.fromkeys(script_name(step) for step in steps if step.action == "script"):
+    for name in dict.fromkeys(script_name(step) for step in steps if has_file(step)):
         path = loaded.path.parent / name
         try:
             scripts[name] = path.read_bytes()
         except OSError as error:
-            raise SpecError(f"a step's script cannot be read: {error.strerror}", where=str(path), remedy="put the file beside the spec") from error
+            raise SpecError(f"a step's file cannot be read: {error.strerror}", where=str(path), remedy="put the file beside the spec") from error
     return scripts
 
 

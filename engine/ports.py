@@ -372,6 +372,32 @@ class StepRunner(Protocol):
 
 
 @runtime_checkable
+class Steered(Protocol):
+    """A runner whose sites are steered by programs of the controller, as a cluster is by kubectl."""
+
+    def steering(self, site: Site, folder: str) -> tuple[Mapping[str, str], Mapping[str, bytes]]:
+        """What those programs need to reach ``site``: variables, and files that are put into ``folder``. Raises RunFailed."""
+        ...
+
+
+@runtime_checkable
+class ObjectKeeper(Protocol):
+    """A session on a cluster, whose objects lifecycle steps make and wait for."""
+
+    def apply(self, objects: Sequence[Mapping[str, Json]], allocation_id: str) -> bytes:
+        """Make these objects, which belong to ``allocation_id`` (idempotent); return them as the cluster has them. Raises RunFailed."""
+        ...
+
+    def await_condition(self, condition: str, timeout_s: float) -> bytes:
+        """Block until ``condition`` is so; return its object. Raises RunFailed with what the object says instead."""
+        ...
+
+    def withdraw(self, allocation_id: str) -> None:
+        """Remove all objects that belong to ``allocation_id`` (idempotent). Raises RunFailed naming what stays."""
+        ...
+
+
+@runtime_checkable
 class Divisible(Protocol):
     """A runner whose sites consist of hosts that are reached each for itself: one that is away does not keep `clean` from the others."""
 

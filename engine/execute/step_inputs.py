@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping
 from ..errors import RunFailed
 from ..secrets import MINIMUM_LENGTH, parse_reference, redact, resolve
 from ..spec import Json, Step
-from .captures import fill_text, references
+from .captures import Resolve, fill_text, fill_value, references
 from .standing import WHOLE_RUN, Standing, Standings
+from .step_objects import read_objects
 
 
 class Inputs:
@@ -30,6 +31,11 @@ class Inputs:
         """The arguments of a wait. Raises RunFailed."""
         output = self._outputs(standing, secret=False)
         return {kind: fill_text(str(value), output, self._secret) for kind, value in arguments.items()}
+
+    def objects(self, standing: Standing, data: bytes) -> tuple[Mapping[str, Json], ...]:
+        """The objects of a manifest. Raises RunFailed."""
+        output = self._outputs(standing, secret=False)
+        return tuple(_filled(one, output) for one in read_objects(data))
 
     def environment(self, standing: Standing, env: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
         """The variables that may be shown, and those that hold a secret. Raises RunFailed."""
@@ -96,6 +102,16 @@ class _Outputs:
         if name in self._withheld:
             raise RunFailed(f"${{output:{name}}} holds a secret, which may stand in a step's env only, and is not kept when a run is resumed")
         raise RunFailed(f"${{output:{name}}} was not captured: the step that captures it was not carried out, or failed")
+
+
+def _filled(one: Mapping[str, Json], output: Resolve) -> Mapping[str, Json]:
+    if references(one, "secret"):
+        raise RunFailed(
+            "found a secret in a manifest, whose text is kept with the run",
+            remedy="make the Secret in a script step, with the value in the step's env",
+        )
+    filled = fill_value(one, output)
+    return filled if isinstance(filled, Mapping) else one
 
 
 def _refuse_secret(name: str) -> str:

@@ -71,6 +71,16 @@ def argument_words(step: Step) -> list[str]:
     return [str(word) for word in words] if isinstance(words, list | tuple) else []
 
 
+def has_file(step: Step) -> bool:
+    """Whether the step is what a file beside the spec says: a script or a manifest."""
+    return step.action in ("script", "manifest")
+
+
 def script_name(step: Step) -> str:
-    """The file of a ``script`` step, as written."""
+    """The file of a ``script`` or ``manifest`` step, as written."""
     return str(step.arguments.get("file"))
+
+
+def is_of_cluster(step: Step) -> bool:
+    """Whether the step makes or awaits objects of a cluster."""
+    return step.action in ("manifest", "chart") or "condition" in step.arguments

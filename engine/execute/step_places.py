@@ -9,7 +9,7 @@ from ..build_target import ANY_ROLE
 from ..errors import RunFailed
 from ..ports import Divisible, Runner, StepRunner
 from ..spec import Role, Site, Spec, Step, Target
-from .step_order import all_steps
+from .step_order import all_steps, is_of_cluster
 
 CONTROLLER, HOSTS = "controller", "hosts"
 """What ``on`` may say besides roles: this machine, every host of the target."""
@@ -56,7 +56,7 @@ def places_of(target: Target, step: Step, runners: Runners) -> tuple[StepPlace, 
     """
     if step.on == CONTROLLER or "seconds" in step.arguments:
         return (ON_CONTROLLER,)
-    if step.action in ("manifest", "chart") or "condition" in step.arguments:
+    if is_of_cluster(step):
         return (_cluster(target, step),)
     if isinstance(step.on, tuple):
         return _of_roles(target, step, tuple(map(Role, step.on)), runners)
@@ -143,6 +143,12 @@ def _cluster(target: Target, step: Step) -> StepPlace:
         raise RunFailed(f"found site: {step.site}, which the target has not got", remedy="name one of the sites of the target")
     site = next(iter(sites.values()))
     return StepPlace(site=site, role=Role.CLIENT, host=site.name)
+
+
+def steered_site(target: Target, step: Step, runners: Runners) -> Site | None:
+    """The site that a step on the controller is about: the one it names, else the target's only one that has no hosts; None where there is none."""
+    found = [site for site in _sites(target, step).values() if not _hosts(site, runners)]
+    return found[0] if len(found) == 1 else None
 
 
 def places_of_all(targets: Iterable[Target], runners: Runners) -> dict[tuple[str, Role], StepPlace]:

@@ -46,8 +46,8 @@ def _own_problems(target: Target, step: Step) -> Iterator[Problem]:
     if references(step.arguments, "secret") and step.action != "wait":
         message = "found a secret in an argument, where every user of the host can read it"
         yield _problem(target, step, message, "hand it over in the step's env")
-    if step.capture and step.action == "wait" and "http" not in step.arguments:
-        yield _problem(target, step, "found capture at a wait that prints nothing", "capture from a run step, or from wait: http")
+    if step.capture and step.action == "wait" and not {"http", "condition"} & step.arguments.keys():
+        yield _problem(target, step, "found capture at a wait that prints nothing", "capture from a run step, or from wait: http or condition")
     try:
         check_captures(step)
     except SpecError as error:

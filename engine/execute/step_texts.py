@@ -9,7 +9,7 @@ from collections.abc import Callable
 from ..codec import encode
 from ..errors import BenchspecError, RunFailed
 from ..spec import Spec, Step
-from .step_order import OwnStep, argument_words, script_name
+from .step_order import OwnStep, argument_words, has_file, script_name
 from .step_places import Runners, places_of
 
 _SUM_DIGITS = 12
@@ -35,19 +35,19 @@ def _hosts(own: OwnStep, spec: Spec, runners: Runners) -> str:
 def _action(step: Step, scripts: Scripts) -> str:
     if step.action == "run":
         return shlex.join(argument_words(step))
-    if step.action == "script":
-        return _script(step, scripts)
+    if has_file(step):
+        return _file(step, scripts)
     if step.action == "wait":
         return "wait for " + ", ".join(f"{kind} {value}" for kind, value in step.arguments.items() if not kind.startswith("x-"))
     return f"{step.action} {encode(step.arguments)}"
 
 
-def _script(step: Step, scripts: Scripts) -> str:
+def _file(step: Step, scripts: Scripts) -> str:
     try:
         path, data = scripts(script_name(step))
     except BenchspecError:
-        return f"script {shlex.quote(script_name(step))} (which cannot be read)"
-    return f"script {shlex.quote(path)} (sha256 {hashlib.sha256(data).hexdigest()[:_SUM_DIGITS]})"
+        return f"{step.action} {shlex.quote(script_name(step))} (which cannot be read)"
+    return f"{step.action} {shlex.quote(path)} (sha256 {hashlib.sha256(data).hexdigest()[:_SUM_DIGITS]})"
 
 
 def _environment(step: Step) -> str:

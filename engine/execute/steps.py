@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ..errors import BenchspecError, Interrupted, JobTimeout, RunFailed, StorageError, TransportLost
 from ..journal import Journal
-from ..ports import Allocation, Command, Completed, Job, Session
+from ..ports import Allocation, Command, Completed, Job, ObjectKeeper, Session, Steered
 from ..rundir import RunDirectory
 from ..spec import Json, Role, RolePlace, Spec
 from .captures import read_outputs
@@ -21,8 +21,8 @@ from .events import Event, Observer
 from .interrupts import Interrupts
 from .standing import STEP_FINISHED, STEP_STARTED, Standing, Standings, StepIntent, StepKey, StepResult, Where
 from .step_inputs import Inputs
-from .step_order import OwnStep, Phase, all_steps, argument_words, script_name
-from .step_places import HERE, Runners, StepPlace, is_plural, places_of
+from .step_order import OwnStep, Phase, all_steps, argument_words, is_of_cluster, script_name
+from .step_places import HERE, ON_CONTROLLER, Runners, StepPlace, is_plural, places_of, steered_site
 from .waits import ask_on_host, reach_from_host, wait_for
 
 DEFAULT_INTERPRETER = ("sh",)
@@ -34,13 +34,14 @@ Door = Callable[[StepPlace], Session]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Try:
-    """One try of a step on one machine that was begun: a job, or a wait that has no job."""
+    """One try of a step on one machine that was begun: a job, or a wait or objects to be made, which have no job."""
 
     place: StepPlace
     intent: StepIntent
     began: float
     job: Job | None = None
     wait: Mapping[str, Json] | None = None
+    objects: tuple[Mapping[str, Json], ...] = ()
     error: str | None = None
 
 
@@ -140,7 +141,10 @@ class StepBench:
         if place.key in standing.lost:
             raise TransportLost(standing.lost[place.key])
         wait = self._inputs.wait(standing, step.arguments) if step.action == "wait" else None
-        command = self._command(standing, own, place) if wait is None else ask_on_host(wait, place, step.timeout_s)
+        objects = self._inputs.objects(standing, self._directory.script(script_name(step))) if step.action == "manifest" else ()
+        command = None
+        if not is_of_cluster(step):
+            command = self._command(standing, own, place) if wait is None else ask_on_host(wait, place, step.timeout_s)
         number = standing.tries[_key(own, place)] + 1
         intent = StepIntent(
             target=bringing.target,
@@ -154,7 +158,7 @@ class StepBench:
             job_id=None if command is None else f"{bringing.allocation_id}-{self._index(own)}-t{number}{_suffix(own, place)}",
             argv=() if command is None else command.argv,
         )
-        if place.host != HERE:
+        if place.host != HERE and not is_of_cluster(step):
             self._allocation(standing, place)  # now, and not while a signal may leave it half made
         if own.phase is not Phase.DESTROY:
             self._interrupts.check()
@@ -162,7 +166,7 @@ class StepBench:
         standing.start(intent, began)
         self._announce(intent)
         if command is None:
-            return Try(place=place, intent=intent, began=began, wait=wait or {})
+            return Try(place=place, intent=intent, began=began, wait=wait or {}, objects=objects)
         try:
             return Try(place=place, intent=intent, began=began, job=self._allocation(standing, place).start(command, str(intent.job_id)))
         except (TransportLost, StorageError):
@@ -198,6 +202,10 @@ class StepBench:
             failures.append(Failure(place=one.place, message=error))
 
     def _wait(self, standing: Standing, own: OwnStep, one: Try) -> bytes:
+        if one.objects:
+            return self._objects(one.place).apply(one.objects, standing.bringing.allocation_id)
+        if "condition" in (one.wait or {}):
+            return self._objects(one.place).await_condition(str((one.wait or {})["condition"]), own.step.timeout_s)
         if one.place.host == HERE:
             return wait_for(one.wait or {}, own.step.timeout_s)
         return reach_from_host(self._allocation(standing, one.place), one.place.role, str((one.wait or {}).get("tcp")), own.step.timeout_s)
@@ -279,11 +287,31 @@ class StepBench:
         """The program of a run or script step, with its references replaced. Raises RunFailed."""
         step = own.step
         plain, secret = self._inputs.environment(standing, step.env)
+        if place == ON_CONTROLLER:
+            plain = {**self._steering(standing, own, place), **plain}
         if step.action == "script":
             argv = self._place_script(standing, place, script_name(step))
         else:
             argv = self._inputs.words(standing, argument_words(step))
         return Command(argv=argv, role=place.role, timeout_s=step.timeout_s, env=plain, secrets=secret, lasting=own.phase is not Phase.DESTROY)
+
+    def _steering(self, standing: Standing, own: OwnStep, place: StepPlace) -> Mapping[str, str]:
+        """What a program on the controller needs to reach the step's site, where that is steered from here."""
+        site = steered_site(self._spec.target(own.target), own.step, self._runners)
+        runner = None if site is None else self._runners(site.runner)
+        if site is None or not isinstance(runner, Steered):
+            return {}
+        allocation = self._allocation(standing, place)
+        env, files = runner.steering(site, allocation.surroundings().workdirs[place.role])
+        for name, data in files.items():
+            allocation.put(place.role, name, data)
+        return env
+
+    def _objects(self, place: StepPlace) -> ObjectKeeper:
+        session = self._door(place)
+        if not isinstance(session, ObjectKeeper):
+            raise RunFailed(f"site {place.site.name} has no objects to make or wait for")
+        return session
 
     def _place_script(self, standing: Standing, place: StepPlace, name: str) -> tuple[str, ...]:
         data = self._directory.script(name)
@@ -327,8 +355,20 @@ class StepBench:
             except BenchspecError as error:
                 errors.append(error)
             del self._allocations[key]
+        errors += self._withdraw(standing)
         if errors:
             raise errors[0]
+
+    def _withdraw(self, standing: Standing) -> list[BenchspecError]:
+        """Remove the objects that manifests made, on every site, and what a controller before made of them."""
+        own = [own for own in all_steps(self._spec.target(standing.bringing.target)) if own.step.action == "manifest"]
+        errors: list[BenchspecError] = []
+        for place in {place.site.name: place for one in own for place in self._places(one)}.values():
+            try:
+                self._objects(place).withdraw(standing.bringing.allocation_id)
+            except BenchspecError as error:
+                errors.append(error)
+        return errors
 
     def reconcile(self, standing: Standing) -> None:
         """Steps that a controller before started and did not see the end of: wait for their jobs, and record them.

@@ -12,7 +12,7 @@ from ..spec import Json
 from .view import ROLES, View
 
 ACTIONS = ("run", "script", "manifest", "chart", "wait")
-CHANGES = ("run", "script", "manifest", "chart")
+CHANGES = ("run", "script", "chart")  # what manifests make goes by itself
 WAITS = ("tcp", "http", "seconds", "condition")
 READERS = ("regex", "jsonpath", "stdout")
 

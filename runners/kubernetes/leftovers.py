@@ -8,7 +8,7 @@ import time
 from ...engine.errors import RunFailed, UsageError
 from ...engine.ports import Leftover
 from ...engine.spec import Site
-from . import volumes
+from . import objects, volumes
 from .allocation import BATCH
 from .api import Api
 from .failures import Denied, NotThere
@@ -17,9 +17,10 @@ from .names import MANAGED_BY, RUN, SITE, Ownership, label_value
 from .options import read_options
 from .pods import REMOVAL_S
 
-KINDS = {"job": ("jobs", BATCH), "pod": ("pods", ""), "service": ("services", ""), "volume claim": ("persistentvolumeclaims", ""),
+KINDS = {"config map": (objects.OWNERS, ""), "job": ("jobs", BATCH), "pod": ("pods", ""), "service": ("services", ""),
+         "volume claim": ("persistentvolumeclaims", ""),
          "lease": ("leases", COORDINATION)}  # fmt: skip
-"""Kind of a leftover to its resource and group; ``storage class`` is the only one outside the namespace."""
+"""Kind of a leftover to its resource and group, owners of objects first; ``storage class`` is the only one outside the namespace."""
 
 
 def find(site: Site, run_id: str) -> list[Leftover]:
@@ -55,7 +56,10 @@ def remove(site: Site, leftover: Leftover) -> None:
     ours = all(labels.get(key) == value for key, value in MANAGED_BY.items()) and RUN in labels
     if not ours or labels.get(SITE, label_value(site.name)) != label_value(site.name):
         raise UsageError(f"found {leftover.kind} {leftover.name}, expected one that benchspec made for a run on this site")
-    api.delete(path, grace_s=1 if leftover.kind == "pod" else None)
+    if leftover.kind == "config map":
+        objects.remove_owner(api, leftover.name)
+    else:
+        api.delete(path, grace_s=1 if leftover.kind == "pod" else None)
     deadline = time.monotonic() + REMOVAL_S
     while time.monotonic() < deadline:
         try:

@@ -49,7 +49,7 @@ def await_running(api: Api, selector: str, count: int) -> Mapping[str, Object]:
             _raise_if_stuck(api, pod, waited_s, failing_since)
         if not seen and (waited_s > SCHEDULING_S or _refused(api, selector)):
             raise _without_pods(api, selector)
-    raise RunFailed(f"pods were not running after {deadline - began:.0f} s: {', '.join(map(_state, seen.values()))}", where=api.where)
+    raise RunFailed(f"pods were not running after {deadline - began:.0f} s: {', '.join(map(state, seen.values()))}", where=api.where)
 
 
 def _runs(pod: Object) -> bool:
@@ -143,7 +143,8 @@ def lost(api: Api, pod: Object) -> PodLost:
     return PodLost(f"pod {name} on node {pod['spec'].get('nodeName')} is lost: {reason}", where=api.where, remedy=remedy)
 
 
-def _state(pod: Object) -> str:
+def state(pod: Object) -> str:
+    """A pod's phase, and what its containers wait for."""
     status = pod.get("status", {})
     waiting = [s["state"].get("waiting", {}).get("reason") for s in status.get("containerStatuses") or [] if "waiting" in s["state"]]
     return f"{pod['metadata']['name']} is {status.get('phase')} {' '.join(filter(None, waiting))}".strip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ...engine.errors import RunFailed
 from ...engine.ports import Commands, Leftover, Problem, RenderedFile, Session, Surroundings
 from ...engine.results import Finding
 from ...engine.spec import Experiment, Placement, Role, Site, Step, TrafficPath
@@ -45,14 +46,28 @@ class KubernetesRunner:
         return problems
 
     def unsupported_step(self, step: Step, site: Site) -> Sequence[Problem]:
-        """Why this lifecycle step cannot be carried out here: objects of the cluster are made by a program of the controller."""
-        if step.action in ("manifest", "chart") or "condition" in step.arguments:
-            what = "wait: condition" if step.action == "wait" else step.action
-            remedy = "use run with on: controller and kubectl or helm, such as run: [kubectl, apply, -f, FILE] or run: [kubectl, wait, ...]"
-            return [Problem(message=f"step {step.name}: found {what}, expected run, script or another wait", remedy=remedy)]
+        """Why this lifecycle step cannot be carried out here: a chart needs helm, which the spec starts itself; and what no condition is."""
+        if step.action == "chart":
+            remedy = (
+                "use run: [helm, upgrade, --install, ...] with on: controller, which has the site's KUBECONFIG, and [helm, uninstall, ...] in destroy"
+            )
+            return [Problem(message=f"step {step.name}: found chart, expected manifest, run, script or wait", remedy=remedy)]
+        if "condition" in step.arguments and "${" not in str(step.arguments["condition"]):
+            from .conditions import read_condition
+
+            try:
+                read_condition(str(step.arguments["condition"]))
+            except RunFailed as error:
+                return [Problem(message=f"step {step.name}: {error.message}", remedy="write it as for kubectl wait")]
         if step.on == Role.CONTROL_PLANE:
             return [Problem(message=f"step {step.name}: found on: {step.on}, where no pods run", remedy="use on: controller")]
         return []
+
+    def steering(self, site: Site, folder: str) -> tuple[Mapping[str, str], Mapping[str, bytes]]:
+        """A kubeconfig for kubectl and helm on the controller: the site's context, in its namespace. Raises RunFailed."""
+        from .steering import steer
+
+        return steer(site, folder)
 
     def step_hosts(self, site: Site) -> Mapping[Role, str]:
         """None: a cluster is steered from the controller."""

@@ -12,14 +12,16 @@ from ...engine import facts
 from ...engine.errors import RunFailed
 from ...engine.ports import NO_DEMAND, Demand, Job, Tool, ToolStatus
 from ...engine.results import Fact
-from ...engine.spec import Role, RolePlace
+from ...engine.spec import Json, Role, RolePlace
 from . import nodes, volumes
 from .allocation import BATCH, Place, PodAllocation, Share, allocate
+from .conditions import await_condition, read_condition
 from .container import Container
 from .failures import NotThere, PodLost
 from .job import LostJob, PodJob
 from .lease import Lease
 from .names import GROUP, Object, digest
+from .objects import Objects
 from .options import BEST_EFFORT
 from .scripts import quote, withdraw
 
@@ -134,6 +136,22 @@ class KubernetesSession:
             return None
         self._jobs[job_id] = PodJob(job_id, container)
         return self._jobs[job_id]
+
+    @cached_property
+    def _objects(self) -> Objects:
+        return Objects(self._place.api, self._place.ownership)
+
+    def apply(self, objects: Sequence[Mapping[str, Json]], allocation_id: str) -> bytes:
+        """Make the objects of a manifest, which belong to ``allocation_id``; return them as a List. Raises RunFailed."""
+        return self._objects.apply(objects, allocation_id)
+
+    def await_condition(self, condition: str, timeout_s: float) -> bytes:
+        """Watch an object until ``condition`` is so; return it. Raises RunFailed with what it says instead."""
+        return await_condition(self._place.api, self._objects.kinds, read_condition(condition), timeout_s)
+
+    def withdraw(self, allocation_id: str) -> None:
+        """Remove all objects that were made for ``allocation_id`` (idempotent). Raises RunFailed naming what stays."""
+        self._objects.withdraw(allocation_id)
 
     def close(self) -> None:
         """Give the nodes back (idempotent). Pods with jobs that run go on."""
