@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 import time
 
@@ -53,6 +54,14 @@ def main() -> int:
     if found is None:
         print(f"there is no cluster {told.name}", file=sys.stderr)
         return 0 if told.verb == "down" else 1
+    try:
+        return _carry_out(found, told)
+    except (RuntimeError, TimeoutError, ValueError, KeyError, subprocess.CalledProcessError) as error:
+        print(f"{told.verb}: {error}", file=sys.stderr)
+        return 1
+
+
+def _carry_out(found: cluster.Cluster, told: argparse.Namespace) -> int:
     match told.verb:
         case "down":
             found.stop()

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
+from benchspec.engine.spec import Json
 from benchspec.runners.kubernetes import rights
 from tests.cluster import sharing
 from tests.cluster.cluster import Cluster
@@ -18,7 +19,7 @@ _LABELS = {"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kub
 
 
 @contextmanager
-def site_options() -> Iterator[tuple[Cluster, dict[str, object]]]:
+def site_options() -> Iterator[tuple[Cluster, dict[str, Json]]]:
     """The cluster to oneself, and a site's options for it."""
     with sharing.alone() as made:
         yield made, {"kind": "kubernetes", "namespace": NAMESPACE, "kubeconfig": str(_user(made.layout.name)), "cpu": "500m", "memory": "256 MiB"}

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchspec.engine.ports import Demand
-from benchspec.engine.spec import Placement, Role, Site, TrafficPath
-from benchspec.runners.kubernetes import manifests, rights
+from benchspec.engine.spec import Experiment, Json, Placement, Role, RolePlace, Site, TrafficPath
+from benchspec.runners.kubernetes import RUNNER, manifests, rights
 from benchspec.runners.kubernetes.names import Ownership, label_value, object_name
 from benchspec.runners.kubernetes.options import read_options
 
@@ -108,3 +108,32 @@ def test_the_rights_name_no_wildcard_and_stay_in_the_namespace() -> None:
     assert all("*" not in (verb, group, resource) for verb, group, resource in rights.needed())
     wide = rights.manifests("bench", "b", facts=True, classes=False)[3]
     assert {verb for rule in wide["rules"] for verb in rule["verbs"]} == {"get", "list"}
+
+
+def experiment(**changes: Any) -> Experiment:
+    fields: dict[str, Any] = {
+        "id": "0" * 64, "target": "t", "workload": "w", "title": "", "point": (), "tool": "iperf3", "parameters": {},
+        "roles": (RolePlace(role=Role.CLIENT, site="here"), RolePlace(role=Role.SERVER, site="here")),
+    }  # fmt: skip
+    return Experiment(**fields | changes)
+
+
+def problems(what: Experiment, **options: Json) -> str:
+    found = RUNNER.unsupported(what, Site(name="here", runner="kubernetes", options=options))
+    assert all(problem.remedy for problem in found)
+    return "; ".join(problem.message for problem in found)
+
+
+def test_what_no_pod_can_do_is_refused_before_anything_is_created() -> None:
+    assert problems(experiment(path=TrafficPath.POD_TO_POD)) == ""
+    assert "found path ingress" in problems(experiment(path=TrafficPath.INGRESS))
+    assert "loopback" in problems(experiment(path=TrafficPath.HOST_TO_HOST, placement=Placement.SAME_NODE))
+    assert "no provisioner" in problems(experiment(tool="fio", storage={"class": "x", "create": True}))
+
+
+def test_a_pinned_site_takes_digests_only() -> None:
+    digest = f"registry.example/tools@sha256:{'0' * 64}"
+    assert "found image registry.example/tools:1" in problems(experiment(), image="registry.example/tools:1", pin="required")
+    assert problems(experiment(), image=digest, pin="required") == ""
+    assert problems(experiment(image=digest), image="registry.example/tools:1", pin="required") == ""
+    assert problems(experiment(), image="registry.example/tools:1") == ""
