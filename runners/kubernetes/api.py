@@ -155,8 +155,9 @@ class Api:
                 wait_s = max(1, min(300, int(left) + 1))
                 for line in self.stream(path, wait_s + 5, **query, watch="true", resourceVersion=version, timeoutSeconds=wait_s):
                     event = cast(Object, json.loads(line))
-                    if event["type"] == "ERROR":
+                    if event["type"] == "ERROR":  # 410 as a rule
                         version = ""
+                        time.sleep(0.2)
                         break
                     version = event["object"]["metadata"]["resourceVersion"]
                     yield {**event["object"], "_deleted": event["type"] == "DELETED"}
