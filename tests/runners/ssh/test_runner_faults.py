@@ -122,7 +122,7 @@ def test_sshd_killed_and_started_again_under_a_job(bed: hosts.Bed, allocation: A
 
 
 def test_a_host_that_hangs_is_told_and_its_job_is_found_when_it_answers_again(bed: hosts.Bed, untouched: None) -> None:
-    where = site(bed, keepalive="1 s", connect_timeout="2 s")
+    where = site(bed, keepalive="2 s", connect_timeout="3 s")
     session = RUNNER.connect(where, "run-hang")
     allocation = session.allocate([CLIENT, SERVER], "hang")
     job = allocation.start(sh(COUNT + "sleep 1; echo late; exit 42"), "hang-1")

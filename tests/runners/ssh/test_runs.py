@@ -1,4 +1,4 @@
-"""Whole runs by the command line: hosts that nobody vouched for, hosts that are taken, a client on many hosts killed and resumed."""
+"""Whole runs by the command line: hosts that are taken, a controller that is killed in the middle."""
 
 from __future__ import annotations
 
@@ -31,22 +31,11 @@ def counted(bed: hosts.Bed) -> Iterator[hosts.Host]:
         time.sleep(0.1)
 
 
-def document(bed: hosts.Bed, seconds: float = 0.0, known: Path | None = None) -> dict[str, Any]:
+def document(bed: hosts.Bed, seconds: float = 0.0) -> dict[str, Any]:
     site = {**bed.site(()), "hosts": {"client": bed.host("host2").site()}}
-    site["known_hosts"] = str(known or bed.known_hosts)
     method = {"sessions": 1, "trials": 2, "warmups": 0, "seed": 7}
     made = spec_document(Path(COUNTER), seconds=seconds, targets={"a": {"runner": site}}, method=method)
     return {key: value for key, value in made.items() if key != "compare"}
-
-
-def test_a_host_that_nobody_vouches_for_is_refused_or_taken_on_faith(bed: hosts.Bed, tmp_path: Path, counted: hosts.Host) -> None:
-    spec = write_spec(tmp_path / "spec.yaml", document(bed, known=tmp_path / "none"))
-    refused = run_cli("run", str(spec), "--yes", "--out", str(tmp_path / "refused"))
-    assert refused.returncode == 4
-    assert "nobody has vouched for" in refused.stderr
-    accepted = run_cli("run", str(spec), "--yes", "--out", str(tmp_path / "accepted"), "--accept-new-host-keys")
-    assert accepted.returncode == 0, accepted.stderr
-    assert counted.shell(f"cat {COUNTER}") == "xx"
 
 
 def test_a_host_that_is_taken_ends_a_run_before_it_begins(bed: hosts.Bed, tmp_path: Path, counted: hosts.Host) -> None:
