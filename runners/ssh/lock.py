@@ -56,7 +56,7 @@ if command -v flock >/dev/null; then
     read -r owner <"$lock"
     if [ "${owner%% *}" = "$1" ] && flock -n -s 9; then :
     elif flock -n 9; then
-        why=$({ say "$1 $2" | cat >"$lock"; } 2>&1) || { say refused "$why"; exit 0; } # cat gives the reason, dash's printf does not
+        why=$({ say "$1 $2" | cat >"$lock"; } 2>&1) || { rm -f "$lock"; say refused "$why"; exit 0; } # cat says why, dash's printf does not
         flock -s 9
     else
         say locked "$owner"
@@ -144,7 +144,7 @@ class Hold:
                 where=f"host {self._host}",
                 remedy="wait until it has ended; if its controller is gone for good, `benchspec clean` on that run frees the host",
             )
-        return HostDiskFull(f"cannot be locked: {detail or word}", where=f"host {self._host}", remedy="make /var/tmp writable for this user")
+        return HostDiskFull(f"cannot be locked: {detail or word}", where=f"host {self._host}", remedy="free space in /var/tmp, and let this user write there")
 
     def ask(self, question: str) -> str:
         """What the host says to ``who`` (its machine-id) or ``when`` (wall clock and uptime): one way there and back. Raises TransportLost."""

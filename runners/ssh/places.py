@@ -47,9 +47,18 @@ fi
 mkdir -p -m 700 -- "$state/$1" "$site" "$site/jobs" "$site/allocations" "$work" || exit 73
 """
 
-# The same arguments. Prints the uid, the HOME, the address by which sshd was reached (sshd(8), SSH_CONNECTION), and what begins a session here
+# The same arguments. Prints the uid, the HOME, the address by which sshd was reached (sshd(8), SSH_CONNECTION), and what begins a session here.
+# Where not all can be made, those that were are taken away again: nobody else will
 ENTER_SCRIPT = (
-    DIRECTORIES_SCRIPT
+    r"""
+run=$1 dir=$3 site=
+undo() {
+    [ "$1" -eq 0 ] || [ -z "$site" ] || rmdir "${work:-$site/work}" "${dir:-$site}/benchspec-$run" "$site/work" "$site/jobs" "$site/allocations" "$site" \
+        "$state/$run" "$state" 2>/dev/null
+}
+trap 'undo $?' EXIT
+"""
+    + DIRECTORIES_SCRIPT
     + r"""
 away=
 if setsid -f true 2>/dev/null; then away='setsid -f'; elif command -v setsid >/dev/null; then away=setsid; fi

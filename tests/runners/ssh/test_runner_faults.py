@@ -243,9 +243,15 @@ def test_no_room_for_the_run(bed: hosts.Bed) -> None:
         with pytest.raises(HostDiskFull, match="No space left") as caught:
             RUNNER.connect(site(bed), "run-full")
         assert host.address in str(caught.value)
-        assert "what to do" in str(caught.value)
+        assert "what to do: free space" in str(caught.value)
+        assert host.shell("ls /var/tmp") == "", "nor is anything left of the attempt"
     finally:
         host.unmount("/var/tmp")
+
+
+def test_a_work_directory_that_cannot_be_made_leaves_nothing(bed: hosts.Bed, untouched: None) -> None:
+    with pytest.raises(HostDiskFull, match="cannot be written"):
+        RUNNER.connect(site(bed, workdir="/proc/1"), "run-nowhere")
 
 
 def test_a_disk_that_fills_under_a_job_costs_that_job_alone(bed: hosts.Bed, session: Session) -> None:
