@@ -210,6 +210,13 @@ def test_sites_steps_and_defaults_of_the_model() -> None:
     assert hosts.targets[0].cpus == {"any": (0, 1, 2, 3)}
 
 
+def test_what_a_program_would_take_for_an_option_is_no_host_or_address(tmp_path: Path) -> None:
+    options = ", ".join(f"{key}: -oProxyCommand=id" for key in ("host", "user", "jump", "address"))
+    text = f"targets: {{a: {{runner: {{kind: ssh, hosts: {{client: {{{options}}}}}}}}}}}\nworkloads: {{w: {{tool: openssl-speed}}}}\n"
+    found = check_spec(write(tmp_path, "apiVersion: benchspec/v1\nkind: Benchmark\nname: a\ntitle: a\n" + text))
+    assert [d.code for d in found if "-oProxyCommand=id" in d.message] == ["BS105"] * 4
+
+
 def test_samples_are_counted_without_a_unit(tmp_path: Path) -> None:
     text = HEAD + BODY.replace("{tool: openssl-speed}", "{tool: openssl-speed, gates: {min_samples: 3, max_error_ratio: 0.5}}")
     text += "compare: {baseline: here}\n"
