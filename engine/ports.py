@@ -297,8 +297,8 @@ class Session(Protocol):
         """Observe the facts of every node, by its name; ``""`` stands for the site as a whole, and for the only node of a site with one."""
         ...
 
-    def find_tools(self, role: Role, tools: Sequence[Tool]) -> Sequence[ToolStatus]:
-        """Where each tool is on the role's node, and what version it says."""
+    def find_tools(self, role: Role, tools: Sequence[Tool], image: str | None = None) -> Sequence[ToolStatus]:
+        """Where each tool is on the role's node, or in ``image`` where programs run in one, and what version it says."""
         ...
 
     def install(self, role: Role, packages: Sequence[str]) -> None:

@@ -14,8 +14,11 @@ from .records import SKIPPED, TOOLS
 from .sites import at_once, on_site
 from .telling import tell
 
-Missing = Mapping[tuple[str, Role], set[Tool]]
-"""What is not there, by site and role."""
+Seat = tuple[str, Role, str | None]
+"""Where a tool is looked for: site, role, and the image the experiment names."""
+
+Missing = Mapping[Seat, set[Tool]]
+"""What is not there, and where."""
 
 
 class ToolSearch:
@@ -40,7 +43,7 @@ class ToolSearch:
         skipped = {}
         for experiment in experiments:
             wanted = workload_of[experiment.tool].tools(experiment.parameters)
-            tools = {tool for place in experiment.roles for tool in missing.get((place.site, place.role), ()) if tool in wanted}
+            tools = {tool for place in experiment.roles for tool in missing.get((place.site, place.role, experiment.image), ()) if tool in wanted}
             if tools:
                 skipped[experiment.id] = _missing_reason(tools)
         self._skip(skipped)
@@ -54,32 +57,32 @@ class ToolSearch:
         for reason in sorted(set(skipped.values())):
             self._observer.notify(Event(kind=SKIPPED, message=f"not measured: {reason}", data={"reason": reason}))
 
-    def _missing(self, experiments: Sequence[Experiment], workload_of: Mapping[str, Workload]) -> dict[tuple[str, Role], set[Tool]]:
-        needed: dict[tuple[str, Role], dict[Tool, None]] = {}
+    def _missing(self, experiments: Sequence[Experiment], workload_of: Mapping[str, Workload]) -> dict[Seat, set[Tool]]:
+        needed: dict[Seat, dict[Tool, None]] = {}
         for experiment in experiments:
             tools = workload_of[experiment.tool].tools(experiment.parameters)
             for place in experiment.roles:
-                needed.setdefault((place.site, place.role), {}).update(dict.fromkeys(needed_by(place.role, tools)))
+                needed.setdefault((place.site, place.role, experiment.image), {}).update(dict.fromkeys(needed_by(place.role, tools)))
         asked = [(seat, tuple(wanted)) for seat, wanted in needed.items() if wanted]
-        missing: dict[tuple[str, Role], set[Tool]] = {}
-        for ((site, role), _), statuses in zip(asked, at_once(self._ask, asked), strict=True):
+        missing: dict[Seat, set[Tool]] = {}
+        for (seat, _), statuses in zip(asked, at_once(self._ask, asked), strict=True):
             found = [{"executable": s.tool.executable, "path": s.path, "version": s.version} for s in statuses]
-            self._journal.append(TOOLS, {"site": site, "role": role.value, "tools": found})
+            self._journal.append(TOOLS, {"site": seat[0], "role": seat[1].value, "tools": found})
             absent = {status.tool for status in statuses if status.path is None}
             if absent:
-                missing[site, role] = absent
+                missing[seat] = absent
         return missing
 
-    def _ask(self, asked: tuple[tuple[str, Role], tuple[Tool, ...]]) -> Sequence[ToolStatus]:
-        (site, role), tools = asked
+    def _ask(self, asked: tuple[Seat, tuple[Tool, ...]]) -> Sequence[ToolStatus]:
+        (site, role, image), tools = asked
         with on_site(site):
-            return self._sessions[site].find_tools(role, tools)
+            return self._sessions[site].find_tools(role, tools, image)
 
     def _install(self, missing: Missing) -> None:
         done: set[tuple[str, ...]] = set()
-        for (site, role), tools in missing.items():
+        for (site, role, image), tools in missing.items():
             packages = tuple(sorted({tool.package for tool in tools}))
-            if packages in done and not self._missing_there(site, role, tools):
+            if packages in done and not self._missing_there((site, role, image), tools):
                 continue
             self._observer.notify(Event(kind="install", message=f"installing {', '.join(packages)} on {site} with its package manager"))
             try:
@@ -90,8 +93,9 @@ class ToolSearch:
                 tell(Finding(code="F601", level=FindingLevel.WARNING, message=message), self._journal, self._observer)
             done.add(packages)
 
-    def _missing_there(self, site: str, role: Role, tools: set[Tool]) -> bool:
-        return any(status.path is None for status in self._sessions[site].find_tools(role, tuple(tools)))
+    def _missing_there(self, seat: Seat, tools: set[Tool]) -> bool:
+        site, role, image = seat
+        return any(status.path is None for status in self._sessions[site].find_tools(role, tuple(tools), image))
 
 
 def needed_by(role: Role, tools: Sequence[Tool]) -> tuple[Tool, ...]:

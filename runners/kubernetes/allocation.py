@@ -81,14 +81,14 @@ class PodAllocation:
 
     def put(self, role: Role, name: str, data: bytes) -> None:
         """Place a file in the role's work directory. Raises RunFailed for a name that leads out of it."""
-        share = self._share(role)
+        share = self.share(role)
         said = share.container.ask(scripts.place(share.part.workdir, _file_name(name), data), timeout_s=300)
         if said.strip() != b"placed":
             raise RunFailed(f"found file name {name!r}, expected one inside the work directory", where=f"pod {share.container.pod}")
 
     def get(self, role: Role, name: str) -> bytes:
         """Read a file of the role's work directory. Raises RunFailed when it is not there."""
-        share = self._share(role)
+        share = self.share(role)
         said = share.container.ask(scripts.read(share.part.workdir, _file_name(name)), timeout_s=300)
         head, _, data = said.partition(b"\n")
         if head.startswith(b"read "):
@@ -100,7 +100,7 @@ class PodAllocation:
         known = self._jobs.get(job_id)
         if known is not None and not known.discarded:
             return known
-        share = self._share(command.role)
+        share = self.share(command.role)
         job.check_command(command)
         self._note(share.part, job_id)
         ownership = self._place.ownership
@@ -133,7 +133,7 @@ class PodAllocation:
         Raises:
             RunFailed: it ended or did not answer in time; the message has the end of its stderr. It is not left running.
         """
-        share, port, where = self._share(server.command.role), server.endpoint.port, f"server {server.command.argv[0]}"
+        share, port, where = self.share(server.command.role), server.endpoint.port, f"server {server.command.argv[0]}"
         taken = job_id not in self._jobs and share.container.ask(scripts.listening(port, share.addresses)).strip() == b"taken"
         if taken and not share.container.ask(scripts.state(job_id)).startswith(b"running"):
             raise RunFailed(f"something else listens on {server.endpoint.host} port {port} already", where=where, remedy="end it, or choose a port")
@@ -192,7 +192,7 @@ class PodAllocation:
 
     def reach(self, role: Role, endpoint: Endpoint, timeout_s: float) -> None:
         """See from the role's pod that ``endpoint`` accepts TCP connections. Raises RunFailed naming both ends."""
-        share, deadline = self._share(role), time.monotonic() + timeout_s
+        share, deadline = self.share(role), time.monotonic() + timeout_s
         while True:
             said = share.container.ask(scripts.connect(endpoint.host, endpoint.port)).strip()
             if said in (b"accepted", b"toolless"):  # an image with nothing to connect with: the workload will tell
@@ -207,7 +207,7 @@ class PodAllocation:
 
     def sample(self, role: Role, interval_s: float) -> Sampler:
         """Start a monitor of the role's node, in its pod."""
-        share = self._share(role)
+        share = self.share(role)
         return PodSampler(share.container, interval_s, share.cpus)
 
     def release(self) -> None:
@@ -218,7 +218,8 @@ class PodAllocation:
     def _selector(self) -> str:
         return self._place.ownership.selector(self.allocation_id)
 
-    def _share(self, role: Role) -> Share:
+    def share(self, role: Role) -> Share:
+        """What a role got. Raises RunFailed for one that was not allocated."""
         try:
             return self._shares[role]
         except KeyError:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ...engine.ports import Demand
 from ...engine.spec import Placement, Role, TrafficPath
 from .names import ALLOCATION, MANAGED_BY, RUN, Object, Ownership, label_value, object_name
-from .options import BEST_EFFORT, GUARANTEED, Options, RoleOptions
+from .options import BEST_EFFORT, GUARANTEED, Options, RoleOptions, Sidecar
 
 CONTAINER = "role"
 STATE = "/benchspec/state"
@@ -131,6 +131,9 @@ def _pod(options: Options, ownership: Ownership, allocation_id: str, part: Part,
             *map(dict, options.tolerations),
         ],
     }  # fmt: skip
+    if own.sidecars:
+        spec["initContainers"] = [_sidecar(options.qos, one) for one in own.sidecars]
+        spec["volumes"] += [_mounted(one, number, source) for one in own.sidecars for number, source in enumerate(one.mounts.values())]
     if part.volume:
         spec["securityContext"]["fsGroup"] = USER  # volumes belong to root
     if part.host_network:
@@ -153,6 +156,28 @@ def _pod(options: Options, ownership: Ownership, allocation_id: str, part: Part,
     return spec | {key: value for key, value in optional.items() if value}
 
 
+def _sidecar(qos: str, own: Sidecar) -> Object:
+    """An init container that goes on: it ends after the role, and the role starts when it has (Kubernetes 1.29 and later)."""
+    made: Object = {
+        "name": own.name,
+        "image": own.image,
+        "restartPolicy": "Always",
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+        "resources": resources(qos, own),
+        "volumeMounts": [{"name": f"{own.name}-{n}", "mountPath": folder, "readOnly": True} for n, folder in enumerate(own.mounts)],
+    }
+    if own.command:
+        made["command"] = list(own.command)
+    if own.port:
+        made["startupProbe"] = {"tcpSocket": {"port": own.port}, "periodSeconds": 1, "failureThreshold": 120}
+    return made
+
+
+def _mounted(own: Sidecar, number: int, source: str) -> Object:
+    name, (kind, _, of) = f"{own.name}-{number}", source.partition("/")
+    return {"name": name, "secret": {"secretName": of}} if kind == "secret" else {"name": name, "configMap": {"name": of}}
+
+
 def _apart(ownership: Ownership, allocation_id: str, demand: Demand) -> list[Object]:
     """No node is shared with another run, in whatever namespace; and the roles are apart where the spec says so."""
     others = [
@@ -165,7 +190,7 @@ def _apart(ownership: Ownership, allocation_id: str, demand: Demand) -> list[Obj
     return terms
 
 
-def resources(qos: str, own: RoleOptions) -> Object:
+def resources(qos: str, own: RoleOptions | Sidecar) -> Object:
     """Guaranteed: limits equal to requests, so that neither neighbours nor luck decide what a pod gets."""
     if qos == BEST_EFFORT:
         return {}

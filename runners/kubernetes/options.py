@@ -21,6 +21,22 @@ _DIGEST = re.compile(r"@sha256:[0-9a-f]{64}$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sidecar:
+    """A container beside a role, such as a mesh's proxy: it is up, and its ``port`` accepts connections, before the role starts.
+
+    ``mounts``: folders, with what is seen there: ``configmap/NAME`` or ``secret/NAME``. Memory in B.
+    """
+
+    name: str
+    image: str
+    command: tuple[str, ...]
+    port: int | None
+    mounts: Mapping[str, str]
+    cpu: str
+    memory_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RoleOptions:
     """What a role's pod gets. ``cpu`` as Kubernetes writes it, memory in B."""
 
@@ -30,6 +46,7 @@ class RoleOptions:
     host_network: bool
     cpu: str
     memory_bytes: int
+    sidecars: tuple[Sidecar, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +115,19 @@ def _role(own: Mapping[str, Json], given: Mapping[str, Json], selector: Mapping[
         node=_text(own.get("node")),
         node_selector={**selector, **_texts(own.get("node_selector"))},
         host_network=bool(given.get("host_network", default.host_network)),
+        cpu=str(given.get("cpu", default.cpu)),
+        memory_bytes=round(_quantity(given["memory"], Dimension.BYTES, site)) if "memory" in given else default.memory_bytes,
+        sidecars=tuple(_sidecar(_mapping(one), default, site) for one in cast("list[Json]", own.get("sidecars") or [])),
+    )
+
+
+def _sidecar(given: Mapping[str, Json], default: RoleOptions, site: Site) -> Sidecar:
+    return Sidecar(
+        name=str(given["name"]),
+        image=str(given["image"]),
+        command=tuple(map(str, cast("list[str]", given.get("command") or []))),
+        port=cast("int | None", given.get("port")),
+        mounts=_texts(given.get("mounts")),
         cpu=str(given.get("cpu", default.cpu)),
         memory_bytes=round(_quantity(given["memory"], Dimension.BYTES, site)) if "memory" in given else default.memory_bytes,
     )

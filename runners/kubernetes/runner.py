@@ -35,6 +35,7 @@ class KubernetesRunner:
             problems.append(Problem(message="found path host-to-host on the same node, which is its loopback", remedy="use placement: across-nodes"))
         options = read_options(site)
         images = {experiment.image or options.role(place.role).image for place in experiment.roles if place.site == site.name}
+        images |= {one.image for place in experiment.roles if place.site == site.name for one in options.role(place.role).sidecars}
         if options.pin_required and (loose := sorted(image for image in images if not is_pinned(image))):
             problems.append(Problem(
                 message=f"found image {loose[0]}, expected one with a digest (@sha256:...): the site says pin: required",

@@ -78,22 +78,20 @@ class KubernetesSession:
         place = replace(self._place, options=options)
         probe = allocate(place, [RolePlace(role=Role.MONITOR, site=place.ownership.site)], f"facts-{node or 'any'}", NO_DEMAND, {}, {})
         try:
-            share = probe._shares[Role.MONITOR]
+            share = probe.share(Role.MONITOR)
             script = f"PATH=$PATH:/usr/sbin:/sbin DIR={quote(share.part.workdir)} LC_ALL=C; export PATH DIR LC_ALL\n{facts.script()}"
             found = facts.parse(share.container.run(script, timeout_s=facts.TIMEOUT_S + 30).stdout)
             return share.node, [*found, *facts.clock_facts(share.offset_s, share.bound_s)]
         finally:
             probe.release()
 
-    def find_tools(self, role: Role, tools: Sequence[Tool]) -> Sequence[ToolStatus]:
-        """Where each tool is in the role's image, and what version it says."""
-        place = self._place
-        probe = allocate(
-            replace(place, options=replace(place.options, qos=BEST_EFFORT)), [RolePlace(role=role, site=place.ownership.site)], f"tools-{role}",
-            NO_DEMAND, {}, {},
-        )  # fmt: skip
+    def find_tools(self, role: Role, tools: Sequence[Tool], image: str | None = None) -> Sequence[ToolStatus]:
+        """Where each tool is in ``image``, or in the role's, and what version it says."""
+        place = replace(self._place, options=replace(self._place.options, qos=BEST_EFFORT))
+        name = f"tools-{role}-{digest(image)}" if image else f"tools-{role}"
+        probe = allocate(place, [RolePlace(role=role, site=place.ownership.site)], name, Demand(image=image), {}, {})
         try:
-            return [_find(probe._shares[role], tool) for tool in tools]
+            return [_find(probe.share(role), tool) for tool in tools]
         finally:
             probe.release()
 

@@ -28,7 +28,7 @@ class LocalSession:
         """Observe this host, and the disk of the work directories: the only node there is."""
         return {"": observe(str(self._where.work))}
 
-    def find_tools(self, role: Role, tools: Sequence[Tool]) -> Sequence[ToolStatus]:
+    def find_tools(self, role: Role, tools: Sequence[Tool], image: str | None = None) -> Sequence[ToolStatus]:
         """Where each tool is and what version it says, whatever the role: there is one host."""
         return [find_tool(tool) for tool in tools]
 

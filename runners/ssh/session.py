@@ -43,7 +43,7 @@ class SshSession:
 
         return dict(together(look, seats))
 
-    def find_tools(self, role: Role, tools: Sequence[Tool]) -> Sequence[ToolStatus]:
+    def find_tools(self, role: Role, tools: Sequence[Tool], image: str | None = None) -> Sequence[ToolStatus]:
         """Where each tool is on the role's host and what version it says, in one round trip."""
         return observe.find_tools(self._seat(role).host, tools)
 

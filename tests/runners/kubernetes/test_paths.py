@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from benchspec.engine.ports import Command, Demand, Server, Session
+from benchspec.engine.ports import Command, Demand, Server, Session, Tool
 from benchspec.engine.spec import Placement, Role, TrafficPath
 from tests.cluster.cluster import Cluster
 from tests.runners.kubernetes.conftest import BOTH, allocate
@@ -94,3 +94,11 @@ def test_everything_is_guaranteed(cluster: Cluster, connect: Connect, run_id: st
     assert cluster.kubectl(*pods, "jsonpath={.items[*].status.qosClass}") == "Guaranteed"
     allocation.release()
     assert cluster.kubectl(*pods, "name") == ""
+
+
+def test_tools_are_looked_for_in_the_image_that_an_experiment_names(connect: Connect) -> None:
+    session = connect(image="registry.invalid/never-asked:1")
+    tools = [Tool(executable="fio", package="fio", version_argv=("fio", "--version"))]
+    (found,) = session.find_tools(Role.CLIENT, tools, "localhost/tools:1")
+    assert found.path is not None
+    assert str(found.version).startswith("3.")
