@@ -53,7 +53,7 @@ class Entry:
         matched = False
         for pattern in self.names.lower().split(","):
             negated = pattern.startswith("!")
-            if _glob(pattern.removeprefix("!")).fullmatch(name):
+            if _fits(pattern.removeprefix("!"), name):
                 if negated:
                     return False
                 matched = True
@@ -107,5 +107,7 @@ def _hash_matches(hashed: str, name: str) -> bool:
     return hmac.compare_digest(hmac.new(salt, name.encode(), hashlib.sha1).digest(), digest)
 
 
-def _glob(pattern: str) -> re.Pattern[str]:
-    return re.compile("".join(".*" if c == "*" else "." if c == "?" else re.escape(c) for c in pattern))
+def _fits(pattern: str, name: str) -> bool:
+    if "*" not in pattern and "?" not in pattern:
+        return pattern == name  # nearly all are plain names, and files of known hosts can be long
+    return re.fullmatch("".join(".*" if c == "*" else "." if c == "?" else re.escape(c) for c in pattern), name) is not None
