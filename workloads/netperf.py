@@ -21,6 +21,7 @@ from .quantities import flag, integer, quantity, text, whole_bytes, whole_second
 NAME = "netperf"
 ROLES: Sequence[Role] = (Role.CLIENT, Role.SERVER)
 DEFAULT_GATES: Mapping[str, float] = {}
+_LATENCIES = ("min", "mean", "p50", "p90", "p99", "max", "stddev")
 _REQUEST_RESPONSE = ("TCP_RR", "TCP_CRR", "UDP_RR")
 _GRACE_S = 60.0
 """Time beyond the test itself before a client counts as hung: connecting, CPU calibration, netperf's own wait for the last result."""
@@ -54,7 +55,8 @@ METRICS: Sequence[Metric] = (
     _metric("throughput", "Received throughput", "bit/s", Direction.HIGHER, ("network.throughput",)),
     _metric("throughput.sent", "Sent throughput (UDP)", "bit/s", Direction.NEITHER),  # much may be dropped before the link: no limit bounds it
     _metric("transactions", "Transactions per second", "1/s", Direction.HIGHER),
-    *latency_metrics("min", "mean", "p50", "p90", "p99", "max", "stddev"),
+    *latency_metrics(*_LATENCIES),
+    *latency_metrics(*_LATENCIES, suffix=".call", title=", one send or receive call of a stream"),
     *_cpu_metrics("local", "client's host"),
     *_cpu_metrics("remote", "server's host"),
     _metric("retransmits", "Segments the client sent again", "1", Direction.LOWER),
@@ -182,12 +184,12 @@ def parse(completed: Sequence[Completed], parameters: Mapping[str, Json]) -> Seq
         raise ParseError(f"found {len(completed)} netperf outputs, expected {max(asked, 1)}")
     processes = [_figures_of(process) for process in completed]
     if len(processes) == 1:
-        return measurements(METRICS, _with_loss(processes[0]))
+        return measurements(METRICS, _named(_with_loss(processes[0])))
     netperf_streams.check_overlap(completed)
-    found = [*measurements(METRICS, _with_loss(netperf_streams.combine(processes)))]
+    found = [*measurements(METRICS, _named(_with_loss(netperf_streams.combine(processes))))]
     for number, process in enumerate(processes, start=1):
-        own = {name: process.get(name) for name in (*netperf_streams.PERCENTILES, *netperf_intervals.METRICS)}
-        found += measurements(METRICS, own, {"stream": str(number)})
+        own = {name: process.get(name) for name in ("transactions", *netperf_streams.PERCENTILES, *netperf_intervals.METRICS)}
+        found += measurements(METRICS, {**_named(own), "transactions": None}, {"stream": str(number)})
     return found
 
 
@@ -199,6 +201,13 @@ def _figures_of(process: Completed) -> dict[str, float | None]:
     found = netperf_output.figures(netperf_output.fields(output))
     repeated = (found.get("iterations") or 1) > 1  # every iteration numbers its intervals anew
     return found if repeated else {**found, **netperf_intervals.interval_extremes(output)}
+
+
+def _named(figures: Mapping[str, float | None]) -> dict[str, float | None]:
+    """What netperf calls latency is that of a transaction; of a stream it is how long one call took, which says nothing about the network's."""
+    if figures.get("transactions") is not None:
+        return dict(figures)
+    return {name.replace("latency.", "latency.call."): value for name, value in figures.items()}
 
 
 def _with_loss(figures: Mapping[str, float | None]) -> dict[str, float | None]:

@@ -166,6 +166,14 @@ def test_sent_rate_of_the_last_iteration_is_no_loss() -> None:
     assert "loss.ratio" not in by_series(netperf.parse([completed(udp + b"3\n")], {}))
 
 
+def test_the_time_of_a_call_in_a_stream_is_no_latency_of_the_network() -> None:
+    stream = b"THROUGHPUT=50.00\nTHROUGHPUT_UNITS=10^6bits/s\nMEAN_LATENCY=2.00\nP99_LATENCY=3.00\n"
+    for count, p99 in ((1, "latency.call.p99"), (2, "latency.call.p99{stream=2}")):
+        found = by_series(netperf.parse([completed(stream)] * count, {}))
+        assert (found["latency.call.mean"], found[p99]) == (pytest.approx(2e-6), pytest.approx(3e-6))
+        assert not any(name.startswith("latency.") and not name.startswith("latency.call.") for name in found)
+
+
 def test_latency_without_any_work_has_no_mean() -> None:
     idle = b"THROUGHPUT=0.00\nTHROUGHPUT_UNITS=Trans/s\nMEAN_LATENCY=1.00\n"
     assert "latency.mean" not in by_series(netperf.parse([completed(idle)] * 2, {}))
