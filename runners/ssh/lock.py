@@ -144,7 +144,8 @@ class Hold:
                 where=f"host {self._host}",
                 remedy="wait until it has ended; if its controller is gone for good, `benchspec clean` on that run frees the host",
             )
-        return HostDiskFull(f"cannot be locked: {detail or word}", where=f"host {self._host}", remedy="free space in /var/tmp, and let this user write there")
+        why = f"cannot be locked: {detail or word}"
+        return HostDiskFull(why, where=f"host {self._host}", remedy="free space in /var/tmp, and let this user write there")
 
     def ask(self, question: str) -> str:
         """What the host says to ``who`` (its machine-id) or ``when`` (wall clock and uptime): one way there and back. Raises TransportLost."""
