@@ -24,9 +24,10 @@ class Overhead:
 OVERHEADS: Mapping[str, Overhead] = {
     "local": Overhead(connect_s=0.1, facts_s=0.2, allocation_s=0.1, trial_s=0.2),
     "ssh": Overhead(connect_s=1.0, facts_s=2.0, allocation_s=2.0, trial_s=1.0),
-    "kubernetes": Overhead(connect_s=1.0, facts_s=5.0, allocation_s=20.0, trial_s=5.0),
+    "kubernetes": Overhead(connect_s=1.0, facts_s=10.0, allocation_s=10.0, trial_s=1.0),
 }
-"""Local: measured with specs/quickstart.yaml on two busy cores (83 s, estimated 83 s). The others are assumptions on the generous side."""
+"""Local: measured with specs/quickstart.yaml on two busy cores (83 s, estimated 83 s). Kubernetes: measured with
+specs/testbed/constellation.yaml on a machine ten times overloaded (80 trials in 1170 s). SSH: an assumption on the generous side."""
 UNKNOWN = Overhead(connect_s=1.0, facts_s=2.0, allocation_s=5.0, trial_s=1.0)
 """For a runner from a plug-in."""
 STEP_S = 5.0
