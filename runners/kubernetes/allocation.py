@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from ...engine import facts
+from ...engine.commands import check_command
 from ...engine.errors import BenchspecError, RunFailed
 from ...engine.ports import Command, Demand, Endpoint, Node, Sampler, Server, Surroundings
 from ...engine.results import Fact
@@ -101,7 +102,7 @@ class PodAllocation:
         if known is not None and not known.discarded:
             return known
         share = self.share(command.role)
-        job.check_command(command)
+        check_command(command)
         self._note(share.part, job_id)
         ownership = self._place.ownership
         env = {"PATH": share.path, "HOME": share.part.workdir, "LC_ALL": "C", **command.env, **command.secrets}

@@ -21,7 +21,6 @@ GRACE_S = 2.0
 """How long a program may take to end after SIGTERM before it gets SIGKILL."""
 
 _COLLECT_S = 600.0
-_ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,24 +191,6 @@ class LostJob:
         """Its files went with its pod."""
 
 
-def check_command(command: Command) -> None:
-    """Refuse what no kernel can run or what would let a secret out. Raises RunFailed."""
-    where = command.argv[0] if command.argv else "command"
-    if not command.argv or not command.argv[0]:
-        raise RunFailed("found an empty command, expected a program", where=f"role {command.role}")
-    if any("\0" in text for text in (*command.argv, *command.env.values(), *command.secrets.values())):
-        raise RunFailed("found a NUL byte in an argument or environment value; no program can receive one", where=where)
-    for name in (*command.env, *command.secrets):
-        if _ENVIRONMENT_NAME.fullmatch(name) is None:
-            raise RunFailed(f"found environment name {name!r}, expected letters, digits and '_'", where=where)
-    if any(secret and secret in argument for secret in command.secrets.values() for argument in command.argv):
-        raise RunFailed(
-            "a secret stands in an argument, where every user of the node can read it",
-            where=where,
-            remedy="let the program read it from its environment",
-        )
-
-
 def start(
     container: Container,
     command: Command,
@@ -226,7 +207,6 @@ def start(
         MissingTool: the program is not in the container; nothing was created.
         RunFailed: it cannot be started.
     """
-    check_command(command)
     record = Started(argv=command.argv, workdir=workdir, fetch=command.fetch, offset_s=offset_s, lasting=command.lasting)
     at = None if not_before is None else round((not_before + offset_s) * 1e9)
     said = container.ask(scripts.launch(job_id, command.argv, env, workdir, record.encode(), at, cpus, command.lasting)).decode("utf-8", "replace")

@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from ...engine.commands import check_command
 from ...engine.errors import JobTimeout, RunFailed, StorageError
 from ...engine.ports import Command, Completed
 from . import launch, process, record
@@ -179,7 +180,7 @@ def start(
     """
     if record.was_started(directory):
         return LocalJob(directory, Record.read(directory), markers)
-    launch.check_command(command)
+    check_command(command)
     program = launch.find_program(command, workdir)
     if cpus and not launch.available(cpus):
         raise launch.unavailable(cpus)

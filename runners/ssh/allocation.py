@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from ...engine import facts
+from ...engine.commands import check_command
 from ...engine.errors import Locked, MissingTool, RunFailed, Unsupported
 from ...engine.ports import NO_DEMAND, Command, Demand, Endpoint, Node, Server, Surroundings
 from ...engine.results import Fact
@@ -115,7 +116,7 @@ class SshAllocation:
         known = self._jobs.get(checked_name(job_id, "job id"))
         if known is not None and not known.discarded:
             return known
-        launch.check_command(command)
+        check_command(command)
         share = self._share(command.role)
         markers = {**self._markers, "BENCHSPEC_JOB": job_id}
         record = Record(

@@ -7,19 +7,14 @@ a file ever holds a secret.
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 
-from ...engine.errors import RunFailed
-from ...engine.ports import Command
 from .family import FAMILY_SCRIPT
 from .sockets import LISTENS_SCRIPT
 
 MORE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """What is added to the PATH that the host gives to commands over SSH, which often leaves the administrator's programs out."""
-
-_ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 # $1 work directory, $2 PATH of its own, $3 when to begin (1/100 s of the host's uptime; 0: at once), $4 "lasting" or nothing, then the program.
 # Started in the job's directory, with the program's environment. Descriptors: 3 the starter listens for "taken", 4 the FIFO `end`, 9 the host's lock.
@@ -150,24 +145,6 @@ def starter(variables: Mapping[str, str], environment: Mapping[str, str], argv: 
     exports = " ".join(f"{name}={shlex.quote(value)}" for name, value in environment.items())
     lines += [f"environment() {{ export {exports}; }}", f"set -- {shlex.join(argv)}", STARTER_SCRIPT]
     return "\n".join(lines).encode("utf-8", "surrogateescape")
-
-
-def check_command(command: Command) -> None:
-    """Refuse what no kernel can run or what would let a secret out. Raises RunFailed."""
-    where = command.argv[0] if command.argv else "command"
-    if not command.argv or not command.argv[0]:
-        raise RunFailed("found an empty command, expected a program", where=f"role {command.role}")
-    if any("\0" in text for text in (*command.argv, *command.env.values(), *command.secrets.values())):
-        raise RunFailed("found a NUL byte in an argument or environment value; no program can receive one", where=where)
-    for name in (*command.env, *command.secrets):
-        if _ENVIRONMENT_NAME.fullmatch(name) is None:
-            raise RunFailed(f"found environment name {name!r}, expected letters, digits and '_'", where=where)
-    if any(secret and secret in argument for secret in command.secrets.values() for argument in command.argv):
-        raise RunFailed(
-            "a secret stands in an argument, where every user of the host can read it",
-            where=where,
-            remedy="let the program read it from its environment",
-        )
 
 
 def cpu_list(cpus: Sequence[int]) -> str:
