@@ -17,7 +17,7 @@ from . import pods
 from .api import APPLY, Api
 from .failures import Exists, NotThere
 from .kinds import Kind, Kinds
-from .names import MANAGED_BY, RUN, Object, Ownership, object_name
+from .names import ALLOCATION, MANAGED_BY, RUN, Object, Ownership, object_name
 
 MANAGER = "benchspec"
 OWNERS = "configmaps"
@@ -76,7 +76,7 @@ class Objects:
 
     def _apply(self, kind: Kind, given: Mapping[str, Json], allocation_id: str, owner: Object) -> Object:
         path = kind.path(self._api.namespace, _name(given))
-        self._refuse_others(kind, path)
+        self._refuse_others(kind, path, allocation_id)
         body = cast(Object, json.loads(json.dumps(given)))
         labels = self._ownership.labels(allocation_id)
         body["metadata"] = {**body["metadata"], "namespace": self._api.namespace, "ownerReferences": [owner]}
@@ -87,18 +87,19 @@ class Objects:
             template["metadata"]["labels"] = {**(template["metadata"].get("labels") or {}), **labels}
         return self._api.request("PATCH", path, body=body, query={"fieldManager": MANAGER, "force": "true"}, content_type=APPLY)
 
-    def _refuse_others(self, kind: Kind, path: str) -> None:
-        """What is there under that name must be this run's: what is applied is removed at the end."""
+    def _refuse_others(self, kind: Kind, path: str, allocation_id: str) -> None:
+        """What is there under that name must be of this very bringing-up: what is applied is removed at its end."""
         try:
             found = self._api.get(path)["metadata"]
         except NotThere:
             return
-        labels = {**MANAGED_BY, RUN: self._ownership.labels()[RUN]}
+        made = self._ownership.labels(allocation_id)
+        labels = {key: made[key] for key in (*MANAGED_BY, RUN, ALLOCATION)}
         if any((found.get("labels") or {}).get(key) != value for key, value in labels.items()):
             raise RunFailed(
-                f"there is a {kind.name} {found['name']} already in namespace {self._api.namespace}, which this run did not make",
+                f"there is a {kind.name} {found['name']} already in namespace {self._api.namespace}, which this bringing-up of the target did not make",
                 where=self._api.where,
-                remedy="remove it, or choose another name or namespace",
+                remedy="remove it, or choose another name or namespace; two targets of a run may be up at once, so their objects have different names",
             )
 
     def withdraw(self, allocation_id: str) -> None:

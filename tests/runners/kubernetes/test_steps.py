@@ -151,6 +151,24 @@ def test_objects_that_must_not_be_made_are_refused(cluster: Cluster, given: dict
     assert left(cluster) == []
 
 
+def test_two_targets_that_are_up_at_once_do_not_share_objects(cluster: Cluster) -> None:
+    site = Site(name="pods", runner="kubernetes", options={"kind": "kubernetes", "kubeconfig": str(cluster.kubeconfig)})
+    given = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "steps-shared"}}
+    session = KubernetesRunner().connect(site, "run-of-steps")
+    try:
+        assert isinstance(session, ObjectKeeper)
+        session.apply([given], "first")
+        session.apply([given], "first")
+        with pytest.raises(RunFailed, match="which this bringing-up of the target did not make"):
+            session.apply([given], "second")
+        session.withdraw("second")
+        assert cluster.kubectl("get", "configmaps", "steps-shared", "-o", "name")
+        session.withdraw("first")
+    finally:
+        session.close()
+    assert left(cluster) == []
+
+
 def test_a_secret_is_made_and_not_kept(cluster: Cluster) -> None:
     site = Site(name="pods", runner="kubernetes", options={"kind": "kubernetes", "kubeconfig": str(cluster.kubeconfig)})
     session = KubernetesRunner().connect(site, "run-of-steps")

