@@ -97,9 +97,9 @@ class Objects:
         labels = {key: made[key] for key in (*MANAGED_BY, RUN, ALLOCATION)}
         if any((found.get("labels") or {}).get(key) != value for key, value in labels.items()):
             raise RunFailed(
-                f"there is a {kind.name} {found['name']} already in namespace {self._api.namespace}, which this bringing-up of the target did not make",
+                f"there is a {kind.name} {found['name']} already in namespace {self._api.namespace}, which belongs to something else",
                 where=self._api.where,
-                remedy="remove it, or choose another name or namespace; two targets of a run may be up at once, so their objects have different names",
+                remedy="remove it, or choose another name: also two targets of a run may be up at once, and need names of their own",
             )
 
     def withdraw(self, allocation_id: str) -> None:

