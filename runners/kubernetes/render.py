@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Sequence
 
 from ...engine.ports import Command, Commands, Demand, Endpoint, RenderedFile, Surroundings
+from ...engine.shell_script import to_script
 from ...engine.spec import Experiment, Role, Site
 from ...engine.units import Dimension, parse_quantity
 from . import manifests
@@ -67,13 +67,6 @@ def _manifest(name: str, body: object) -> RenderedFile:
 
 
 def _script(name: str, command: Command, part: manifests.Part) -> RenderedFile:
-    lines = ["#!/bin/sh", f"# in the pod of {part.name}, detached; killed after {command.timeout_s:g} s"]
-    if command.secrets:
-        lines.append(f"# secrets, handed over on standard input and never written: {', '.join(sorted(command.secrets))}")
-    if command.fetch:
-        lines.append(f"# fetched afterwards: {shlex.join(command.fetch)}")
-    settings = ['PATH="$PATH"', f"HOME={part.workdir}", "LC_ALL=C", *(f"{key}={shlex.quote(value)}" for key, value in sorted(command.env.items()))]
-    settings += [f'{key}="${key}"' for key in sorted(command.secrets)]
-    pinned = f"taskset -c {','.join(map(str, command.cpus))} " if command.cpus else ""
-    lines += [f"cd {shlex.quote(part.workdir)} || exit", f"exec env -i {' '.join(settings)} \\\n  {pinned}{shlex.join(command.argv)}"]
-    return RenderedFile(name=name, data=("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
+    remark = f"in the pod of {part.name}, detached; killed after {command.timeout_s:g} s"
+    pinned = ("taskset", "-c", ",".join(map(str, command.cpus))) if command.cpus else ()
+    return to_script(name, command, remark, part.workdir, pinned=pinned, home=part.workdir)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 
 from ...engine.ports import Command, Commands, Endpoint, RenderedFile, Surroundings
+from ...engine.shell_script import to_script
 from ...engine.spec import Experiment, Role, RolePlace, Site
 from .ports import LOOPBACK
 
@@ -41,16 +41,5 @@ def _cpus(places: Sequence[RolePlace]) -> Mapping[Role, tuple[int, ...]]:
 
 def _script(name: str, command: Command, workdirs: Mapping[Role, str], cpus: Mapping[Role, tuple[int, ...]], remark: str) -> RenderedFile:
     chosen = command.cpus or cpus.get(command.role, ())
-    lines = ["#!/bin/sh", f"# role {command.role}; {remark}"]
-    if command.secrets:
-        lines.append(f"# secrets, handed over in the environment and never written: {', '.join(sorted(command.secrets))}")
-    if command.fetch:
-        lines.append(f"# fetched afterwards: {shlex.join(command.fetch)}")
-    if command.role in workdirs:
-        lines.append(f"cd {shlex.quote(workdirs[command.role])} || exit")
-    settings = ['PATH="$PATH"', 'HOME="$HOME"', "LC_ALL=C"]
-    settings += [f"{key}={shlex.quote(value)}" for key, value in sorted(command.env.items())]
-    settings += [f'{key}="${key}"' for key in sorted(command.secrets)]
-    pinned = f"taskset --cpu-list {','.join(map(str, chosen))} " if chosen else ""
-    lines.append(f"exec env -i {' '.join(settings)} \\\n  {pinned}{shlex.join(command.argv)}")
-    return RenderedFile(name=name, data=("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
+    pinned = ("taskset", "--cpu-list", ",".join(map(str, chosen))) if chosen else ()
+    return to_script(name, command, f"role {command.role}; {remark}", workdirs.get(command.role), pinned=pinned)

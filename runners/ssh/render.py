@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 
 from ...engine.ports import Command, Commands, Endpoint, RenderedFile, Surroundings
+from ...engine.shell_script import to_script
 from ...engine.spec import Experiment, Role, RolePlace, Site, TrafficPath
 from . import render_windows
 from .allocation import FIRST_PORT, LOOPBACK
@@ -67,16 +67,5 @@ def _script(
     chosen = command.cpus or cpus.get(command.role, ())
     if windows:
         return render_windows.script(f"{name}.ps1", command, host, workdirs[command.role], chosen, remark)
-    lines = ["#!/bin/sh", f"# role {command.role} on host {host}; {remark}"]
-    if command.secrets:
-        lines.append(f"# secrets, handed over in the environment and never written: {', '.join(sorted(command.secrets))}")
-    if command.fetch:
-        lines.append(f"# fetched afterwards: {shlex.join(command.fetch)}")
-    if command.role in workdirs:
-        lines.append(f"cd {shlex.quote(workdirs[command.role])} || exit")
-    settings = ['PATH="$PATH"', 'HOME="$HOME"', "LC_ALL=C"]
-    settings += [f"{key}={shlex.quote(value)}" for key, value in sorted(command.env.items())]
-    settings += [f'{key}="${key}"' for key in sorted(command.secrets)]
-    pinned = f"taskset -c {cpu_list(chosen)} " if chosen else ""
-    lines.append(f"exec env -i {' '.join(settings)} \\\n  {pinned}{shlex.join(command.argv)}")
-    return RenderedFile(name=f"{name}.sh", data=("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
+    pinned = ("taskset", "-c", cpu_list(chosen)) if chosen else ()
+    return to_script(f"{name}.sh", command, f"role {command.role} on host {host}; {remark}", workdirs.get(command.role), pinned=pinned)
