@@ -16,6 +16,9 @@ ORDERS = {
     Order.SEQUENTIAL: "sequential: one target after the other, so order is confounded with the targets",
 }
 GATE_UNITS = {"min_duration": "s", "min_samples": "1"}
+MOST_NODES = 4
+"""So many nodes of one role are named."""
+THIS_MACHINE = "localhost"
 FORMULAS = (
     "percent = 100 (b/a - 1), where a is the baseline and b the other target",
     "better and worse follow from the sign of an established difference and the declared direction of the metric",
@@ -24,7 +27,7 @@ FORMULAS = (
 
 
 def describe_method(run: RunData, analysis: Analysis) -> tuple[Item, ...]:
-    """Order, seed, repetition, tests, adjustment, margin, gates and software versions."""
+    """Order, seed, repetition, tests, adjustment, margin, gates, nodes and software versions."""
     method = run.spec.method
     rows = [
         Item(name="Order", text=ORDERS[method.order]),
@@ -35,6 +38,7 @@ def describe_method(run: RunData, analysis: Analysis) -> tuple[Item, ...]:
         *_optional(method),
         *_statistics(analysis),
         *_gates(run),
+        *_nodes(run),
         *_placement(run),
         *_starts(run),
         *_software(run),
@@ -99,6 +103,28 @@ def _gates(run: RunData) -> list[Item]:
     return [Item(name="Gates", text=text or "none")]
 
 
+def _nodes(run: RunData) -> list[Item]:
+    """On which nodes the roles of each target were; targets on the same ones together. Nothing where all was on this machine."""
+    of = {experiment.id: experiment.target for experiment in run.experiments}
+    seen: dict[str, dict[str, dict[str, None]]] = {}
+    for trial in run.trials:
+        for role, node in trial.nodes.items():
+            seen.setdefault(of.get(trial.experiment_id, "unknown"), {}).setdefault(role, {})[node] = None
+    if {node for roles in seen.values() for nodes in roles.values() for node in nodes} <= {THIS_MACHINE}:
+        return []
+    alike: dict[str, list[str]] = {}
+    for target in run.spec.targets:
+        if roles := seen.get(target.name):
+            words = ", ".join(f"{role} on {_listed(list(nodes))}" for role, nodes in sorted(roles.items()))
+            alike.setdefault(words, []).append(target.title)
+    return [Item(name="Nodes", text="; ".join(f"{', '.join(titles)}: {words}" for words, titles in alike.items()))]
+
+
+def _listed(nodes: list[str]) -> str:
+    more = len(nodes) - MOST_NODES
+    return " and ".join(nodes[:MOST_NODES]) + (f" and {more} more" if more > 0 else "")
+
+
 def _placement(run: RunData) -> list[Item]:
     """Where the roles were seen to be, before and after every trial that has a placement."""
     workloads = {experiment.id: experiment.workload for experiment in run.experiments}
@@ -119,7 +145,7 @@ def _starts(run: RunData) -> list[Item]:
     if not skews:
         return []
     scale = scale_column([max(skews)], "s")
-    return [Item(name="Clients", text=f"those of one trial began at a common instant, at most {scale.declared(max(skews))} apart")]
+    return [Item(name="Clients", text=f"those of one trial began at a common instant, at most {scale.quantity(max(skews))} apart")]
 
 
 def _bound(name: str, bound: float) -> str:

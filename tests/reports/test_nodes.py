@@ -86,9 +86,9 @@ def test_claims_name_the_nodes_of_a_contradiction_alone() -> None:
 def test_placement_and_common_starts_are_told_where_there_are_any() -> None:
     run = make_run()
     gates = [GateResult(name="placement", bound=2.0, observed=2.0 + (number == 0), passed=number > 0) for number in range(len(run.trials))]
-    trials = tuple(replace(trial, gates=(gate,), start_skew_s=0.0123) for trial, gate in zip(run.trials, gates, strict=True))
+    trials = tuple(replace(trial, gates=(gate,), start_skew_s=0.012345678) for trial, gate in zip(run.trials, gates, strict=True))
     told = {item.name: item.text for item in build_view(replace(run, trials=trials), make_analysis(run)).method}
-    assert told["Clients"] == "those of one trial began at a common instant, at most 12.3 ms apart"
+    assert told["Clients"] == "those of one trial began at a common instant, at most 12.35 ms apart"
     words = told["Placement"].removeprefix("seen before and after each trial; ").split("; ")
     counted = [part.partition(": ")[2].split()[:3] for part in words]
     assert all(part.endswith("trials with their roles on 2 machines") for part in words)
@@ -96,3 +96,18 @@ def test_placement_and_common_starts_are_told_where_there_are_any() -> None:
     assert sum(int(number) for _, _, number in counted) == len(run.trials)
     assert told["Gates"] == "none"
     assert {"Placement", "Clients"}.isdisjoint(item.name for item in build_view(run, make_analysis(run)).method)
+
+
+def test_the_nodes_of_the_roles_are_named_unless_all_is_one_machine() -> None:
+    run = make_run()
+
+    def told(*nodes: str) -> str | None:
+        trials = tuple(replace(trial, nodes={"client": nodes[number % len(nodes)], "server": "host2"}) for number, trial in enumerate(run.trials))
+        moved = trials if nodes != ("localhost",) else tuple(replace(trial, nodes={"client": "localhost"}) for trial in trials)
+        items = {item.name: item.text for item in build_view(replace(run, trials=moved), make_analysis(run)).method}
+        return items.get("Nodes")
+
+    everybody = ", ".join(target.title for target in run.spec.targets)
+    assert told("host1") == f"{everybody}: client on host1, server on host2"
+    assert told("localhost") is None
+    assert "more, server on host2" in (told(*(f"n{number}" for number in range(6))) or "")
