@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from ..gates import PLACEMENT, describe
 from ..results import Finding, FindingLevel, RunData, Trial, TrialKind, TrialStatus
 from ..spec import Experiment, Order
+from ..units import Dimension, scale_for
 from .model import Analysis, Cell, Contrast, LimitCheck, LimitState
 
 FLAG_CODES: Mapping[str, str] = {
@@ -110,14 +111,22 @@ def _flag_findings(cell: Cell, steal: _StealBySession | None) -> Iterator[Findin
         word = flag.partition(":")[0]
         text = flag
         if word == "outliers":
-            text += f"; without these sessions {summary.centre_without_outliers:.6g} instead of {summary.centre:.6g} {cell.metric.unit}"
+            text += f"; without these sessions {_instead(summary.centre_without_outliers, summary.centre, cell.metric.unit)}"
             text += steal.cause(cell.experiment_id, summary.outliers) if steal else ""
         level = FindingLevel.NOTE if word in _NOTES else FindingLevel.WARNING
         yield _of_cell(FLAG_CODES[word], level, cell, f"{cell.cell} on {cell.target}: {cell.series}: {text}")
     if summary.centre_with_invalid is not None:
         message = f"{cell.cell} on {cell.target}: {cell.series}: {_invalid_count(cell)} trials are invalid and left out; "
-        message += f"with them {summary.centre_with_invalid:.6g} instead of {summary.centre:.6g} {cell.metric.unit}"
+        message += f"with them {_instead(summary.centre_with_invalid, summary.centre, cell.metric.unit)}"
         yield _of_cell("F512", FindingLevel.WARNING, cell, message)
+
+
+def _instead(value: float | None, shown: float, unit: str) -> str:
+    """``47.642 instead of 47.317 Mbit/s``: both in the unit in which they read well."""
+    values = [shown] if value is None else [value, shown]
+    factor, name = scale_for(values, Dimension(unit)) if unit in tuple(Dimension) else (1.0, unit)
+    first = "none" if value is None else f"{value / factor:.5g}"
+    return f"{first} instead of {shown / factor:.5g} {name}"
 
 
 def _invalid_count(cell: Cell) -> str:

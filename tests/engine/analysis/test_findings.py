@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -78,6 +79,7 @@ def test_an_outlier_comes_with_its_candidate_cause() -> None:
     stolen = tuple(replace(t, usage={"client": {"cpu.steal": 0.3 if t.session == 4 else 0.0}}) for t in run.trials)
     plain, caused = ([f for f in _findings(each) if f.code == "F502"] for each in (run, replace(run, trials=stolen)))
     assert "outliers: session 4" in plain[0].message
+    assert re.search(r"without these sessions [\d.]+ instead of [\d.]+ \S+$", plain[0].message), plain[0].message
     assert "steal" not in plain[0].message
     assert caused[0].message.endswith("; CPU steal reached 30.0 % there")
 
