@@ -53,8 +53,8 @@ ENTER_SCRIPT = (
     r"""
 run=$1 dir=$3 site=
 undo() {
-    [ "$1" -eq 0 ] || [ -z "$site" ] || rmdir "${work:-$site/work}" "${dir:-$site}/benchspec-$run" "$site/jobs" "$site/allocations" "$site" "$state/$run" \
-        "$state" 2>/dev/null
+    [ "$1" -eq 0 ] || [ -z "$site" ] && return
+    rmdir "${work:-$site/work}" "${dir:-$site}/benchspec-$run" "$site/jobs" "$site/allocations" "$site" "$state/$run" "$state" 2>/dev/null
 }
 trap 'undo $?' EXIT
 """
