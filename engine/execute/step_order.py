@@ -79,8 +79,3 @@ def has_file(step: Step) -> bool:
 def script_name(step: Step) -> str:
     """The file of a ``script`` or ``manifest`` step, as written."""
     return str(step.arguments.get("file"))
-
-
-def is_of_cluster(step: Step) -> bool:
-    """Whether the step makes or awaits objects of a cluster."""
-    return step.action in ("manifest", "chart") or "condition" in step.arguments

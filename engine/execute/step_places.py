@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from ..build_target import ANY_ROLE
+from ..cluster_steps import is_of_cluster
 from ..errors import RunFailed
 from ..ports import Divisible, Runner, StepRunner
 from ..spec import Role, Site, Spec, Step, Target
-from .step_order import all_steps, is_of_cluster
+from .step_order import all_steps
 
 CONTROLLER, HOSTS = "controller", "hosts"
 """What ``on`` may say besides roles: this machine, every host of the target."""

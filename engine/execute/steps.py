@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..cluster_steps import is_of_cluster
 from ..errors import BenchspecError, Interrupted, JobTimeout, RunFailed, StorageError, TransportLost
 from ..journal import Journal
 from ..ports import Allocation, Command, Completed, Job, ObjectKeeper, Session, Steered
@@ -21,7 +22,7 @@ from .events import Event, Observer
 from .interrupts import Interrupts
 from .standing import STEP_FINISHED, STEP_STARTED, Standing, Standings, StepIntent, StepKey, StepResult, Where
 from .step_inputs import Inputs
-from .step_order import OwnStep, Phase, all_steps, argument_words, is_of_cluster, script_name
+from .step_order import OwnStep, Phase, all_steps, argument_words, script_name
 from .step_places import HERE, ON_CONTROLLER, Runners, StepPlace, is_plural, places_of, steered_site
 from .waits import ask_on_host, reach_from_host, wait_for
 

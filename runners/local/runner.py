@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ...engine.cluster_steps import problems_without_cluster
 from ...engine.ports import Commands, Leftover, Problem, RenderedFile, Surroundings
 from ...engine.results import Finding
 from ...engine.spec import Experiment, Placement, Role, Site, Step, TrafficPath
@@ -39,10 +40,8 @@ class LocalRunner:
 
     def unsupported_step(self, step: Step, site: Site) -> Sequence[Problem]:
         """Why this lifecycle step cannot be carried out here: Kubernetes objects, and nodes that this one host has not got."""
-        if step.action in ("manifest", "chart") or "condition" in step.arguments:
-            what = "wait: condition" if step.action == "wait" else step.action
-            remedy = "use run or script, or put the target on a runner of kind kubernetes"
-            return [Problem(message=f"step {step.name}: found {what}, expected run, script or another wait: there is no cluster", remedy=remedy)]
+        if problems := problems_without_cluster(step):
+            return problems
         if Role.CONTROL_PLANE in (step.on if isinstance(step.on, tuple) else (step.on,)):
             message = f"step {step.name}: found on: {Role.CONTROL_PLANE}, but this host has no control plane"
             return [Problem(message=message, remedy="use on: controller")]

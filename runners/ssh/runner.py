@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
 
+from ...engine.cluster_steps import problems_without_cluster
 from ...engine.errors import UsageError
 from ...engine.ports import Commands, Leftover, Problem, RenderedFile, Surroundings
 from ...engine.results import Finding
@@ -16,7 +17,6 @@ from .options import SiteOptions, site_options
 from .session import SshSession, connect
 
 _PATHS = frozenset({None, TrafficPath.LOOPBACK, TrafficPath.HOST_TO_HOST})
-_CLUSTER_STEPS = ("manifest", "chart")
 
 
 class Doctor(Protocol):
@@ -45,11 +45,7 @@ class SshRunner:
 
     def unsupported_step(self, step: Step, site: Site) -> Sequence[Problem]:
         """Why this lifecycle step cannot be carried out here: Kubernetes objects, and roles without a host."""
-        if step.action in _CLUSTER_STEPS or "condition" in step.arguments:
-            what = "wait: condition" if step.action == "wait" else step.action
-            remedy = "use run or script, or put the target on a runner of kind kubernetes"
-            return [Problem(message=f"step {step.name}: found {what}, expected run, script or another wait: there is no cluster", remedy=remedy)]
-        return list(_site_problems(site_options(site)))
+        return problems_without_cluster(step) or list(_site_problems(site_options(site)))
 
     def step_hosts(self, site: Site) -> Mapping[Role, str]:
         """The hosts by role."""
