@@ -46,10 +46,17 @@ FACTS_OF_CLAIM: Mapping[str, tuple[str, ...]] = {
 def check_claims(target: Target, sets: Sequence[FactSet], placed: Placed = NOT_PLACED) -> tuple[ClaimCheck, ...]:
     """Hold every claim of ``target`` against what was observed of it, on each of its sites, in the order of the claims.
 
-    Nodes that show the same share one row. A later set of facts about a node stands before an earlier one.
+    Nodes that show the same share one row. A later set of facts about a node stands before an earlier one. The MTU of a CNI is one claim, though
+    limits know it as ``net.mtu``, too.
     """
     sites = [_Site(name, [facts for facts in sets if facts.site == name]) for name in dict.fromkeys(facts.site for facts in sets)]
-    return tuple(check for claim in target.claims for site in sites for check in _check(target, claim, site, placed))
+    claims = [claim for claim in target.claims if claim != MTU_FACT or not is_said_of_the_cni(target)]
+    return tuple(check for claim in claims for site in sites for check in _check(target, claim, site, placed))
+
+
+def is_said_of_the_cni(target: Target) -> bool:
+    """Whether the claim about ``net.mtu`` is that of ``cni.mtu`` under another name: of the network between pods, not of the default route."""
+    return "cni.mtu" in target.claims and target.claims.get(MTU_FACT) == target.claims["cni.mtu"]
 
 
 class _Site:
@@ -105,8 +112,6 @@ def _compare(target: Target, claim: str, fact: Fact | None, site: str) -> ClaimC
 
 def _facts_of(target: Target, name: str) -> tuple[str, ...]:
     """The facts that can show what is claimed under ``name``, the best first."""
-    if name == MTU_FACT and target.claims.get("cni.mtu") == target.claims.get(name):
-        return (*PATH_MTU, name)  # said of the network between pods, not of the interface of the default route
     if name.startswith("storage.") and target.storage.get("path"):
         return (name,)  # said of that volume, not of the disk of the work directories
     return (name, *FACTS_OF_CLAIM.get(name, ()))

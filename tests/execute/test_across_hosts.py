@@ -134,7 +134,7 @@ def test_a_declared_mtu_that_the_path_does_not_have_stops_the_run_before_the_fir
     contradicted = {c.fact: c.nodes for c in found.claims if c.state.value == "mismatch"}
     addresses = [host.address for host in bed.hosts]
     assert {fact: set(nodes) for fact, nodes in contradicted.items()} == {
-        "cni.mtu": set(addresses), "net.mtu": set(addresses), "others/os.name": {addresses[2]},
+        "cni.mtu": set(addresses), "others/os.name": {addresses[2]},
     }  # fmt: skip
     assert all(any(address in f.message for address in addresses) for f in found.findings if f.code == "F101")
 
