@@ -6,6 +6,7 @@ Fieller's interval (E. C. Fieller, J. R. Stat. Soc. B 16, 1954) for metrics whos
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,15 +46,17 @@ def paired_log_ratio(a: Floats, b: Floats, confidence: float = 0.95, pilot: int 
     x = np.log(b) - np.log(a)
     sd, df = spread_of(x, pilot)
     n = x.shape[-1]
-    return _log_ratios(PAIRED_LOG, x.mean(axis=-1), sd / np.sqrt(n), np.full(sd.shape, float(df)), confidence, n)
+    contrast = _Contrast(difference=x.mean(axis=-1), se=sd / np.sqrt(n), df=np.full(sd.shape, float(df)), sessions=n)
+    return _log_ratios(PAIRED_LOG, contrast, confidence)
 
 
 def welch_log_ratio(a: Floats, b: Floats, confidence: float = 0.95) -> Ratios:
     """Welch's t on logs, for sessions that do not pair; all values positive, at least two per side."""
     log_a, log_b = np.log(a), np.log(b)
     var_a, var_b, df = _welch(log_a, log_b)
-    sessions = min(a.shape[-1], b.shape[-1])
-    return _log_ratios(WELCH_LOG, log_b.mean(axis=-1) - log_a.mean(axis=-1), np.sqrt(var_a + var_b), df, confidence, sessions)
+    difference = log_b.mean(axis=-1) - log_a.mean(axis=-1)
+    contrast = _Contrast(difference=difference, se=np.sqrt(var_a + var_b), df=df, sessions=min(a.shape[-1], b.shape[-1]))
+    return _log_ratios(WELCH_LOG, contrast, confidence)
 
 
 def paired_mean_ratio(a: Floats, b: Floats, confidence: float = 0.95, pilot: int | None = None) -> Ratios:
@@ -68,14 +71,17 @@ def paired_mean_ratio(a: Floats, b: Floats, confidence: float = 0.95, pilot: int
     sd_b, _ = spread_of(b, pilot)
     moments = _Moments(mean_a=a.mean(axis=-1), mean_b=b.mean(axis=-1), var_a=sd_a**2 / n, var_b=sd_b**2 / n, cov=deviations.sum(axis=-1) / df / n)
     sd, _ = spread_of(b - a, pilot)
-    return _mean_ratios(PAIRED_FIELLER, moments, sd / np.sqrt(n), np.full(sd.shape, float(df)), confidence, n)
+    contrast = _Contrast(difference=moments.mean_b - moments.mean_a, se=sd / np.sqrt(n), df=np.full(sd.shape, float(df)), sessions=n)
+    return _mean_ratios(PAIRED_FIELLER, contrast, confidence, moments)
 
 
 def welch_mean_ratio(a: Floats, b: Floats, confidence: float = 0.95) -> Ratios:
     """Ratio of arithmetic means of independent sessions: Fieller's interval; p and degrees of freedom from Welch's t on ``b - a``."""
     var_a, var_b, df = _welch(a, b)
     moments = _Moments(mean_a=a.mean(axis=-1), mean_b=b.mean(axis=-1), var_a=var_a, var_b=var_b, cov=np.zeros_like(var_a))
-    return _mean_ratios(WELCH_FIELLER, moments, np.sqrt(var_a + var_b), df, confidence, min(a.shape[-1], b.shape[-1]))
+    difference = moments.mean_b - moments.mean_a
+    contrast = _Contrast(difference=difference, se=np.sqrt(var_a + var_b), df=df, sessions=min(a.shape[-1], b.shape[-1]))
+    return _mean_ratios(WELCH_FIELLER, contrast, confidence, moments)
 
 
 def holm(p: Floats) -> Floats:
@@ -85,6 +91,16 @@ def holm(p: Floats) -> Floats:
     adjusted = np.empty(family)
     adjusted[order] = np.maximum.accumulate(np.minimum(1.0, (family - np.arange(family)) * p[order]))
     return adjusted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Contrast:
+    """A difference b - a on the method's own scale, its standard error and degrees of freedom, and how many sessions a side it comes from."""
+
+    difference: Floats
+    se: Floats
+    df: Floats
+    sessions: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,39 +123,41 @@ def _welch(a: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
     return np.asarray(var_a), np.asarray(var_b), df
 
 
-def _p_value(difference: Floats, se: Floats, df: Floats) -> Floats:
+def _p_value(contrast: _Contrast) -> Floats:
     """Two-sided p of ``difference / se``. Without any spread a difference is certain (p 0) and none is none (p 1)."""
-    certain = np.where(difference == 0, 0.0, np.inf)
-    t = np.divide(np.abs(difference), se, out=np.asarray(certain, dtype=np.float64), where=se > 0)
-    return np.asarray(2 * stdtr(df, -t), dtype=np.float64)
+    certain = np.where(contrast.difference == 0, 0.0, np.inf)
+    t = np.divide(np.abs(contrast.difference), contrast.se, out=np.asarray(certain, dtype=np.float64), where=contrast.se > 0)
+    return np.asarray(2 * stdtr(contrast.df, -t), dtype=np.float64)
 
 
-def _log_ratios(method: str, d: Floats, se: Floats, df: Floats, confidence: float, sessions: int) -> Ratios:
-    wide, narrow = t_quantile(df, confidence) * se, t_quantile(df, 2 * confidence - 1) * se
+def _log_ratios(method: str, contrast: _Contrast, confidence: float) -> Ratios:
+    d, se = contrast.difference, contrast.se
+
+    def bounds(t: Floats) -> tuple[Floats, Floats]:
+        return _exp(d - t * se), _exp(d + t * se)
+
+    return _ratios(method, contrast, confidence, ratio=_exp(d), relative_se=se, bounds=bounds)
+
+
+def _exp(x: Floats) -> Floats:
     with np.errstate(over="ignore"):  # infinite: no bound
-        ratio, low, high, margin_low, margin_high = (np.exp(d + step) for step in (0.0, -wide, wide, -narrow, narrow))
-    return Ratios(
-        method=method,
-        ratio=ratio,
-        low=low,
-        high=high,
-        margin_low=margin_low,
-        margin_high=margin_high,
-        p=_p_value(d, se, df),
-        df=df,
-        sign=np.sign(d),
-        spread=se * np.sqrt(sessions),
-    )
+        return np.asarray(np.exp(x), dtype=np.float64)
 
 
-def _mean_ratios(method: str, moments: _Moments, se: Floats, df: Floats, confidence: float, sessions: int) -> Ratios:
-    difference = np.asarray(moments.mean_b - moments.mean_a)
+def _mean_ratios(method: str, contrast: _Contrast, confidence: float, moments: _Moments) -> Ratios:
     positive = (moments.mean_a > 0) & (moments.mean_b > 0)
     ratio = _divide(moments.mean_b, moments.mean_a, positive)
-    low, high = _fieller(moments, t_quantile(df, confidence), positive)
-    margin_low, margin_high = _fieller(moments, t_quantile(df, 2 * confidence - 1), positive)
     variance = moments.var_b - 2 * ratio * moments.cov + ratio**2 * moments.var_a
-    relative = _divide(np.sqrt(np.maximum(variance, 0.0)), moments.mean_b, positive)
+    relative_se = _divide(np.sqrt(np.maximum(variance, 0.0)), moments.mean_b, positive)
+    return _ratios(method, contrast, confidence, ratio=ratio, relative_se=relative_se, bounds=lambda t: _fieller(moments, t, positive))
+
+
+def _ratios(
+    method: str, contrast: _Contrast, confidence: float, *, ratio: Floats, relative_se: Floats, bounds: Callable[[Floats], tuple[Floats, Floats]]
+) -> Ratios:
+    """Both intervals, by ``bounds`` that tells one from its quantile of t."""
+    low, high = bounds(t_quantile(contrast.df, confidence))
+    margin_low, margin_high = bounds(t_quantile(contrast.df, 2 * confidence - 1))
     return Ratios(
         method=method,
         ratio=ratio,
@@ -147,10 +165,10 @@ def _mean_ratios(method: str, moments: _Moments, se: Floats, df: Floats, confide
         high=high,
         margin_low=margin_low,
         margin_high=margin_high,
-        p=_p_value(difference, se, df),
-        df=df,
-        sign=np.sign(difference),
-        spread=relative * np.sqrt(sessions),
+        p=_p_value(contrast),
+        df=contrast.df,
+        sign=np.sign(contrast.difference),
+        spread=relative_se * np.sqrt(contrast.sessions),
     )
 
 
