@@ -206,11 +206,12 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolStatus:
-    """What a site knows of a tool: where it is and what version it says, or None when it is missing."""
+    """What a site knows of a tool: where it is and what version it says, or None when it is missing. ``node``: where it was looked for; "" here."""
 
     tool: Tool
     path: str | None
     version: str | None
+    node: str = ""
 
 
 class Sampler(Protocol):

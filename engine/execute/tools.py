@@ -17,8 +17,8 @@ from .telling import tell
 Seat = tuple[str, Role, str | None]
 """Where a tool is looked for: site, role, and the image the experiment names."""
 
-Missing = Mapping[Seat, set[Tool]]
-"""What is not there, and where."""
+Missing = Mapping[Seat, Sequence[ToolStatus]]
+"""What is not there, by where it was looked for."""
 
 
 class ToolSearch:
@@ -43,9 +43,10 @@ class ToolSearch:
         skipped = {}
         for experiment in experiments:
             wanted = workload_of[experiment.tool].tools(experiment.parameters)
-            tools = {tool for place in experiment.roles for tool in missing.get((place.site, place.role, experiment.image), ()) if tool in wanted}
-            if tools:
-                skipped[experiment.id] = _missing_reason(tools)
+            seats = [(place.site, place.role, experiment.image) for place in experiment.roles]
+            absent = [status for seat in seats for status in missing.get(seat, ()) if status.tool in wanted]
+            if absent:
+                skipped[experiment.id] = _missing_reason(absent)
         self._skip(skipped)
         if len(skipped) == len(experiments):
             raise MissingTool("; ".join(sorted(set(skipped.values()))), remedy="install what is missing, or give --install-tools")
@@ -57,19 +58,18 @@ class ToolSearch:
         for reason in sorted(set(skipped.values())):
             self._observer.notify(Event(kind=SKIPPED, message=f"not measured: {reason}", data={"reason": reason}))
 
-    def _missing(self, experiments: Sequence[Experiment], workload_of: Mapping[str, Workload]) -> dict[Seat, set[Tool]]:
+    def _missing(self, experiments: Sequence[Experiment], workload_of: Mapping[str, Workload]) -> dict[Seat, Sequence[ToolStatus]]:
         needed: dict[Seat, dict[Tool, None]] = {}
         for experiment in experiments:
             tools = workload_of[experiment.tool].tools(experiment.parameters)
             for place in experiment.roles:
                 needed.setdefault((place.site, place.role, experiment.image), {}).update(dict.fromkeys(needed_by(place.role, tools)))
         asked = [(seat, tuple(wanted)) for seat, wanted in needed.items() if wanted]
-        missing: dict[Seat, set[Tool]] = {}
+        missing: dict[Seat, Sequence[ToolStatus]] = {}
         for (seat, _), statuses in zip(asked, at_once(self._ask, asked), strict=True):
             found = [{"executable": s.tool.executable, "path": s.path, "version": s.version} for s in statuses]
             self._journal.append(TOOLS, {"site": seat[0], "role": seat[1].value, "tools": found})
-            absent = {status.tool for status in statuses if status.path is None}
-            if absent:
+            if absent := [status for status in statuses if status.path is None]:
                 missing[seat] = absent
         return missing
 
@@ -80,9 +80,9 @@ class ToolSearch:
 
     def _install(self, missing: Missing) -> None:
         done: set[tuple[str, ...]] = set()
-        for (site, role, image), tools in missing.items():
-            packages = tuple(sorted({tool.package for tool in tools}))
-            if packages in done and not self._missing_there((site, role, image), tools):
+        for (site, role, image), absent in missing.items():
+            packages = tuple(sorted({status.tool.package for status in absent}))
+            if packages in done and not self._missing_there((site, role, image), [status.tool for status in absent]):
                 continue
             self._observer.notify(Event(kind="install", message=f"installing {', '.join(packages)} on {site} with its package manager"))
             try:
@@ -93,9 +93,9 @@ class ToolSearch:
                 tell(Finding(code="F601", level=FindingLevel.WARNING, message=message), self._journal, self._observer)
             done.add(packages)
 
-    def _missing_there(self, seat: Seat, tools: set[Tool]) -> bool:
+    def _missing_there(self, seat: Seat, tools: Sequence[Tool]) -> bool:
         site, role, image = seat
-        return any(status.path is None for status in self._sessions[site].find_tools(role, tuple(tools), image))
+        return any(status.path is None for status in self._sessions[site].find_tools(role, tools, image))
 
 
 def needed_by(role: Role, tools: Sequence[Tool]) -> tuple[Tool, ...]:
@@ -103,7 +103,15 @@ def needed_by(role: Role, tools: Sequence[Tool]) -> tuple[Tool, ...]:
     return tuple(tool for tool in tools if not tool.roles or role in tool.roles)
 
 
-def _missing_reason(tools: set[Tool]) -> str:
-    names = ", ".join(sorted(tool.executable for tool in tools))
-    packages = " ".join(sorted({tool.package for tool in tools}))
-    return f"{names} not found (apt-get install {packages}, or run with --install-tools)"
+def _missing_reason(absent: Sequence[ToolStatus]) -> str:
+    nodes: dict[str, set[str]] = {}
+    for status in absent:
+        nodes.setdefault(status.tool.executable, set()).add(status.node)
+    names = ", ".join(f"{name} not found{_on(nodes[name])}" for name in sorted(nodes))
+    packages = " ".join(sorted({status.tool.package for status in absent}))
+    return f"{names} (apt-get install {packages}, or run with --install-tools)"
+
+
+def _on(nodes: set[str]) -> str:
+    named = sorted(filter(None, nodes))
+    return f" on {', '.join(named)}" if named else ""

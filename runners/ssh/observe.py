@@ -119,14 +119,14 @@ def find_tools(host: Host, tools: Sequence[Tool]) -> list[ToolStatus]:
     """
     words = [shlex.join((tool.executable, "asks" if tool.version_argv else "silent", *tool.version_argv[1:])) for tool in tools]
     fields = host.ask(TOOLS_SCRIPT, words).decode("utf-8", "replace").split("\0")
-    return [_status(tool, where, said) for tool, where, said in zip(tools, fields[0::2], fields[1::2], strict=False)]
+    return [_status(tool, where, said, host.name) for tool, where, said in zip(tools, fields[0::2], fields[1::2], strict=False)]
 
 
-def _status(tool: Tool, where: str, said: str) -> ToolStatus:
+def _status(tool: Tool, where: str, said: str, node: str) -> ToolStatus:
     text = said.strip()
     number = _VERSION.search(text)
     version = number[0] if number else text.partition("\n")[0] or None
-    return ToolStatus(tool=tool, path=where or None, version=version if where else None)
+    return ToolStatus(tool=tool, path=where or None, version=version if where else None, node=node)
 
 
 def install(host: Host, names: Sequence[str]) -> None:

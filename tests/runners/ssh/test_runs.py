@@ -48,6 +48,14 @@ def test_a_host_that_is_taken_ends_a_run_before_it_begins(bed: hosts.Bed, tmp_pa
     assert counted.shell(f"cat {COUNTER}", check=False) == ""
 
 
+def test_a_missing_program_is_told_with_the_host_that_lacks_it(bed: hosts.Bed, tmp_path: Path, counted: hosts.Host) -> None:
+    made = document(bed)
+    made["workloads"] = {"absent": {"tool": "command", "with": {"run": ["no-such-program-x"], "duration": "1 s"}}}
+    refused = run_cli("run", str(write_spec(tmp_path / "spec.yaml", made)), "--yes", "--out", str(tmp_path / "run"))
+    assert refused.returncode == 4
+    assert f"no-such-program-x not found on {counted.address}" in refused.stderr
+
+
 def test_killed_in_the_middle_and_resumed_each_trial_ran_once(bed: hosts.Bed, tmp_path: Path, counted: hosts.Host) -> None:
     spec = write_spec(tmp_path / "spec.yaml", document(bed, seconds=2.0))
     running = start_cli("run", str(spec), "--yes", "--out", str(tmp_path / "run"))
