@@ -306,8 +306,9 @@ class Run:
         told = [f"site {name} is left as it is, for `benchspec resume` to collect what is measured there" for name in sorted(busy)]
         if swept.removed:
             told.append(f"{len(swept.removed)} things were left after the clean-up and have been removed: {', '.join(sorted(swept.removed))}")
-        if swept.left:
-            told.append(f"something may be left after the clean-up (`benchspec clean` tries again): {told_of(swept.left)}")
+        untouched = frozenset() if self._history.started else self._sites.refused
+        if left := [one for one in swept.left if one.what is not None or one.site not in untouched]:
+            told.append(f"something may be left after the clean-up (`benchspec clean` tries again): {told_of(left)}")
         for message in told:
             tell(Finding(code="F602", level=FindingLevel.WARNING, message=message), self._journal, self._observer)
 

@@ -55,6 +55,7 @@ class Sites:
     """Sessions by site. ``lost``: the sites that were given up, with the reason.
 
     ``late``: sites that a lifecycle makes, such as a cluster that is installed. ``awaited``: those of them that are not there yet.
+    ``refused``: sites that could not be connected at first, on which nothing was made.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Sites:
         self.lost: dict[str, TransportLost] = {}
         self.late = frozenset(late)
         self.awaited: set[str] = set()
+        self.refused: frozenset[str] = frozenset()
         self._sites = {site.name: site for site in sites}
         self._runner = runner
         self._run_id = run_id
@@ -75,6 +77,7 @@ class Sites:
         with self._interrupts.waiting():
             found = dict(zip((site.name for site in missing), at_once(self._connect, missing), strict=True))
         self.awaited = {name for name, error in found.items() if name in self.late and error is not None and not isinstance(error, Locked)}
+        self.refused = frozenset(name for name, error in found.items() if error is not None)
         errors = [error for name, error in found.items() if error is not None and name not in self.awaited]
         if errors:
             raise errors[0] if len(set(map(_said, errors))) == 1 else _together(errors)

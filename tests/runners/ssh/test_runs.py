@@ -48,6 +48,14 @@ def test_a_host_that_is_taken_ends_a_run_before_it_begins(bed: hosts.Bed, tmp_pa
     assert counted.shell(f"cat {COUNTER}", check=False) == ""
 
 
+def test_a_host_that_was_never_entered_is_told_once(bed: hosts.Bed, tmp_path: Path, counted: hosts.Host) -> None:
+    made = document(bed)
+    made["targets"]["a"]["runner"]["hosts"]["client"]["port"] = 9
+    refused = run_cli("run", str(write_spec(tmp_path / "spec.yaml", made)), "--yes", "--out", str(tmp_path / "run"))
+    assert refused.returncode == 4
+    assert refused.stderr.count("nothing listens at") == 1, "and not that something may be left there"
+
+
 def test_a_missing_program_is_told_with_the_host_that_lacks_it(bed: hosts.Bed, tmp_path: Path, counted: hosts.Host) -> None:
     made = document(bed)
     made["workloads"] = {"absent": {"tool": "command", "with": {"run": ["no-such-program-x"], "duration": "1 s"}}}
