@@ -52,6 +52,7 @@ class Share:
     node: str
     host: str
     digest: str | None
+    sidecars: str | None
     address: str
     addresses: tuple[str, ...]
     cpus: tuple[int, ...]
@@ -181,6 +182,7 @@ class PodAllocation:
             found += [
                 Fact(name="image.name", value=share.part.image, source="the pod's spec"),
                 Fact(name="image.digest", value=share.digest, source="the pod's status.containerStatuses"),
+                *([Fact(name="image.sidecars", value=share.sidecars, source="the pod's status.initContainerStatuses")] if share.sidecars else []),
             ]
             found += facts.clock_facts(share.offset_s, share.bound_s)
             seen[role] = found
@@ -285,6 +287,11 @@ def _create(api: Api, path: str, body: Object) -> Object:
     raise RunFailed(f"{body['kind']} {body['metadata']['name']} comes and goes", where=api.where, remedy="see who else removes what benchspec makes")
 
 
+def _sidecars(status: Object) -> str | None:
+    found = status.get("initContainerStatuses") or []
+    return "; ".join(f"{one['name']} {one['image']} {one.get('imageID', '')}".strip() for one in found) or None
+
+
 def _share(place: Place, part: Part, pod: Object, service: Object | None, demand: Demand, cpus: tuple[int, ...]) -> Share:
     container = Container(api=place.api, pod=pod["metadata"]["name"])
     status = pod["status"]
@@ -299,6 +306,7 @@ def _share(place: Place, part: Part, pod: Object, service: Object | None, demand
         node=pod["spec"]["nodeName"],
         host=host,
         digest=status["containerStatuses"][0].get("imageID") or None,
+        sidecars=_sidecars(status),
         address=address,
         addresses=_hex(address),
         cpus=cpus,

@@ -75,6 +75,13 @@ def cluster_facts(api: Api, found: Sequence[Object]) -> list[Fact]:
     return [Fact(name=name, value=value, source=source) for name, (value, source) in values.items()]
 
 
+def protocol_fact(api: Api, selector: str) -> Fact:
+    """Which protocols the Services of ``selector`` say they speak (``appProtocol``): what a mesh does with requests depends on it."""
+    ports = [port for service in api.items(api.namespaced("services"), labelSelector=selector) for port in service["spec"].get("ports") or []]
+    said = sorted({str(port["appProtocol"]) for port in ports if port.get("appProtocol")})
+    return Fact(name="mesh.protocol", value=", ".join(said) or None, source="appProtocol of the Services that were made")
+
+
 def _daemons(api: Api) -> Mapping[str, str]:
     """DaemonSets of the cluster with the image of their first container; empty where we may not ask."""
     try:

@@ -55,7 +55,8 @@ class KubernetesSession:
             known = {fact.name for fact in own if fact.value is not None}
             unseen = [replace(f, value=None) if f.name.startswith(_IMAGE_S_OWN) else f for f in found if f.name not in known]
             seen[name] = [*unseen, *(fact for fact in own if fact.value is not None or fact.name not in {f.name for f in unseen})]
-        seen[""] = nodes.cluster_facts(self._place.api, list(self._nodes.values()))
+        protocol = nodes.protocol_fact(self._place.api, self._place.ownership.selector())
+        seen[""] = [*nodes.cluster_facts(self._place.api, list(self._nodes.values())), protocol]
         return seen
 
     def _probe(self) -> list[tuple[str, Sequence[Fact]]]:
