@@ -148,9 +148,16 @@ class Hold:
         return HostDiskFull(why, where=f"host {self._host}", remedy="free space in /var/tmp, and let this user write there")
 
     def ask(self, question: str) -> str:
-        """What the host says to ``who`` (its machine-id) or ``when`` (wall clock and uptime): one way there and back. Raises TransportLost."""
+        """What the host says to ``who`` (its machine-id) or ``when`` (wall clock and uptime): one way there and back. Raises TransportLost.
+
+        A question that was not answered in time is the last one: its answer would be taken for that of the next.
+        """
         self._stream.write(f"{question}\n".encode())
-        return self.line()
+        try:
+            return self.line()
+        except HostSilent:
+            self._stream.close()
+            raise
 
     def line(self) -> str:
         """The next line that the host says. Raises TransportLost."""

@@ -17,8 +17,11 @@ from benchspec.engine.errors import Locked, RunFailed, TransportLost
 from benchspec.engine.ports import Allocation, Command, Job, Session
 from benchspec.engine.spec import Role, RolePlace, Site
 from benchspec.runners.registry import get_runner
-from benchspec.runners.ssh.failures import HostDiskFull, HostKeyChanged
+from benchspec.runners.ssh import lock
+from benchspec.runners.ssh.failures import ConnectionBroke, HostDiskFull, HostKeyChanged, HostSilent
 from benchspec.runners.ssh.job import SshJob
+from benchspec.runners.ssh.lock import Hold
+from benchspec.runners.ssh.session import SshSession
 from tests import hosts
 from tests.conformance.beds import CONTROLLER
 
@@ -233,6 +236,23 @@ def test_clean_frees_what_a_killed_controller_held(bed: hosts.Bed, untouched: No
         RUNNER.remove(where, leftover)
     assert list(RUNNER.leftovers(where, "run-lost")) == []
     RUNNER.connect(where, "run-2").close()
+
+
+def test_an_answer_that_comes_late_is_not_taken_for_that_of_another_question(
+    bed: hosts.Bed, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert isinstance(session, SshSession)
+    entered, host = session._seat(Role.CLIENT).host, bed.host("host2")
+    asked = Hold(entered.connection, "host2", "run-1", privileged=False)
+    monkeypatch.setattr(lock, "ANSWER_TIMEOUT_S", 0.5)
+    holder = host.shell(f"grep -lzxF '{asked.mark}' /proc/[0-9]*/environ | tail -n 1 | cut -d / -f 3").strip()
+    host.shell(f"kill -STOP {holder}")
+    with pytest.raises(HostSilent):
+        asked.ask("when")
+    host.shell(f"kill -CONT {holder}")
+    with pytest.raises(ConnectionBroke):
+        asked.ask("who")
+    entered.ask(lock.UNLOCK_SCRIPT, ("run-1", asked.mark))
 
 
 def test_no_room_for_the_run(bed: hosts.Bed) -> None:
