@@ -5,60 +5,23 @@ All of it carries the allocation's label and is found by it, so a later controll
 
 from __future__ import annotations
 
-import ipaddress
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 from ...engine import facts
 from ...engine.commands import check_command
 from ...engine.errors import BenchspecError, RunFailed
 from ...engine.ports import Command, Demand, Endpoint, Node, Sampler, Server, Surroundings
 from ...engine.results import Fact
-from ...engine.spec import Role, RolePlace, TrafficPath
-from ...engine.units import Dimension, parse_quantity
+from ...engine.spec import Role, RolePlace
 from . import job, manifests, pods, scripts, volumes
-from .api import Api
-from .container import Container
-from .failures import Exists, NotThere, PodLost
+from .failures import NotThere, PodLost
 from .job import PodJob
 from .manifests import Part
 from .monitor import PodSampler
-from .names import GROUP, ROLE, Object, Ownership, digest
-from .options import Options
-
-BATCH = "batch/v1"
-DEFAULT_VOLUME_BYTES = 2**30
-_ROUNDS = 3
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where things are made and for whom."""
-
-    api: Api
-    options: Options
-    ownership: Ownership
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
-    """What one role got. ``offset_s``: by how much its node's clock is ahead of the controller's, known to ``bound_s``."""
-
-    part: Part
-    container: Container
-    node: str
-    host: str
-    digest: str | None
-    sidecars: str | None
-    address: str
-    addresses: tuple[str, ...]
-    cpus: tuple[int, ...]
-    path: str
-    offset_s: float
-    bound_s: float
+from .names import GROUP, ROLE, digest
+from .shares import BATCH, Place, Share, make, remove, to_share
 
 
 class PodAllocation:
@@ -241,10 +204,10 @@ def allocate(
     selector = place.ownership.selector(allocation_id)
     try:
         volumes.ensure_class(place.api, place.ownership, demand, bool([part for part in given.values() if part.volume]))
-        services = {part.role: _make(place, allocation_id, part, demand) for part in given.values()}
+        services = {part.role: make(place, allocation_id, part, demand) for part in given.values()}
         running = pods.await_running(place.api, selector, len(given))
         with ThreadPoolExecutor(len(given)) as pool:
-            shares = pool.map(lambda one: _share(place, given[one.role], running[one.role], services[one.role], demand, one.cpus), roles)
+            shares = pool.map(lambda one: to_share(place, given[one.role], running[one.role], services[one.role], demand, one.cpus), roles)
             return PodAllocation(place, allocation_id, {share.part.role: share for share in shares}, jobs, identities)
     except BaseException as error:
         try:
@@ -254,102 +217,7 @@ def allocate(
         raise
 
 
-def _make(place: Place, allocation_id: str, part: Part, demand: Demand) -> Object | None:
-    """Create what a role needs, or find it; return its Service."""
-    api, ownership = place.api, place.ownership
-    claims = api.namespaced("persistentvolumeclaims")
-    if part.volume:  # first: the scheduler gives up on a pod whose claim is not there yet, and comes back to it late
-        size = demand.storage.get("size")
-        size_bytes = round(parse_quantity(str(size), Dimension.BYTES)) if size else DEFAULT_VOLUME_BYTES
-        _create(api, claims, manifests.claim(ownership, allocation_id, part, demand, size_bytes))
-    made = _create(api, api.namespaced("jobs", group=BATCH), manifests.job(place.options, ownership, allocation_id, part, demand))
-    owner = manifests.owner({"apiVersion": BATCH, "kind": "Job", **made})
-    if part.volume:
-        api.patch(f"{claims}/{part.volume}", {"metadata": {"ownerReferences": [owner]}})
-    if part.service:
-        return _create(api, api.namespaced("services"), manifests.service(ownership, allocation_id, part, demand, owner))
-    return None
-
-
-def _create(api: Api, path: str, body: Object) -> Object:
-    """Create an object; one of that name is ours from before, unless it is on its way out."""
-    for _ in range(_ROUNDS):
-        try:
-            return api.create(path, body)
-        except Exists:
-            try:
-                found = api.get(f"{path}/{body['metadata']['name']}")
-            except NotThere:
-                continue
-            if not found["metadata"].get("deletionTimestamp"):
-                return found
-            pods.await_gone(api, path, f"{GROUP}/allocation={body['metadata']['labels'][f'{GROUP}/allocation']}")
-    raise RunFailed(f"{body['kind']} {body['metadata']['name']} comes and goes", where=api.where, remedy="see who else removes what benchspec makes")
-
-
-def _sidecars(status: Object) -> str | None:
-    found = status.get("initContainerStatuses") or []
-    return "; ".join(f"{one['name']} {one['image']} {one.get('imageID', '')}".strip() for one in found) or None
-
-
-def _share(place: Place, part: Part, pod: Object, service: Object | None, demand: Demand, cpus: tuple[int, ...]) -> Share:
-    container = Container(api=place.api, pod=pod["metadata"]["name"])
-    status = pod["status"]
-    address = status["podIP"]
-    host = address
-    if service is not None:
-        host = status["hostIP"] if demand.path is TrafficPath.NODE_PORT else service["spec"]["clusterIP"]
-    offset_s, bound_s, path = _greet(container, part)
-    return Share(
-        part=part,
-        container=container,
-        node=pod["spec"]["nodeName"],
-        host=host,
-        digest=status["containerStatuses"][0].get("imageID") or None,
-        sidecars=_sidecars(status),
-        address=address,
-        addresses=_hex(address),
-        cpus=cpus,
-        path=path,
-        offset_s=offset_s,
-        bound_s=bound_s,
-    )
-
-
-def _greet(container: Container, part: Part) -> tuple[float, float, str]:
-    """The node's clock against ours (0 where they agree within what can be measured), and the image's PATH."""
-    best = (0.0, float("inf"))
-    path = _PATH
-    for _ in range(2):
-        before = time.time()
-        said = container.ask(f'date +%s.%N; mkdir -p {manifests.JOBS} {part.workdir}; echo "$PATH"').decode("utf-8", "replace").split("\n")
-        after = time.time()
-        bound_s = (after - before) / 2
-        if bound_s < best[1] and said[0].replace(".", "", 1).isdigit():
-            best = (float(said[0]) - (before + after) / 2, bound_s)
-        path = said[1] or _PATH
-    offset_s, bound_s = best
-    return (offset_s if abs(offset_s) > bound_s else 0.0), bound_s, path
-
-
-def _hex(address: str) -> tuple[str, ...]:
-    """An address as /proc/net/tcp has it: 32-bit words in the order of a little-endian machine."""
-    packed = ipaddress.ip_address(address).packed
-    return ("".join(packed[i : i + 4][::-1].hex().upper() for i in range(0, len(packed), 4)),)
-
-
 def _file_name(name: str) -> str:
     if "\0" in name:
         raise RunFailed(f"found file name {name!r}, expected one inside the work directory")
     return name
-
-
-def remove(place: Place, selector: str) -> None:
-    """Remove Jobs, pods, Services and volume claims of ``selector`` and see that they are gone."""
-    api = place.api
-    paths = [api.namespaced("jobs", group=BATCH), api.namespaced("services"), api.namespaced("persistentvolumeclaims"), api.namespaced("pods")]
-    for path in paths:
-        for found in api.items(path, labelSelector=selector):
-            api.delete(f"{path}/{found['metadata']['name']}", grace_s=1 if path is paths[-1] else None)
-    for path in reversed(paths):
-        pods.await_gone(api, path, selector)

@@ -9,13 +9,13 @@ from ...engine.errors import RunFailed, UsageError
 from ...engine.ports import Leftover
 from ...engine.spec import Site
 from . import objects, volumes
-from .allocation import BATCH
 from .api import Api
 from .failures import Denied, NotThere
 from .lease import COORDINATION
 from .names import MANAGED_BY, RUN, SITE, Ownership, label_value
 from .options import read_options
 from .pods import REMOVAL_S
+from .shares import BATCH
 
 KINDS = {"config map": (objects.OWNERS, ""), "job": ("jobs", BATCH), "pod": ("pods", ""), "service": ("services", ""),
          "volume claim": ("persistentvolumeclaims", ""),

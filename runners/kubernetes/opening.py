@@ -6,13 +6,13 @@ import contextlib
 
 from ...engine.errors import RunFailed
 from ...engine.spec import Site
-from .allocation import Place
 from .api import Api
 from .failures import Denied, Exists, NotThere
 from .lease import Lease
 from .names import GROUP, MANAGED_BY, RUN, Ownership, label_value
 from .options import Options, read_options
 from .session import KubernetesSession
+from .shares import Place
 
 NAMESPACES = "/api/v1/namespaces"
 

@@ -14,7 +14,7 @@ from ...engine.ports import NO_DEMAND, Demand, Job, Tool, ToolStatus
 from ...engine.results import Fact
 from ...engine.spec import Json, Role, RolePlace
 from . import nodes, volumes
-from .allocation import BATCH, Place, PodAllocation, Share, allocate
+from .allocation import PodAllocation, allocate
 from .conditions import await_condition, read_condition
 from .container import Container
 from .failures import NotThere, PodLost
@@ -24,6 +24,7 @@ from .names import GROUP, Object, digest
 from .objects import Objects
 from .options import BEST_EFFORT
 from .scripts import quote, withdraw
+from .shares import BATCH, Place, Share
 
 MOST_PROBED = 8
 """So many nodes at most are looked at one by one."""
