@@ -9,13 +9,15 @@ from collections.abc import Callable
 from ...engine.errors import MissingTool, RunFailed
 from .channel import Exchange
 from .failures import BecomePasswordNeeded, BecomePasswordWrong, BecomeRefused
-from .framing import COMMAND, ENOUGH_NOISE, legible
+from .framing import ENOUGH_NOISE, PROGRAM, legible
 from .options import Become, BecomeMethod
 
 _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _NEEDED = re.compile(r"password is required|terminal is required|must have a tty|Authentication required|must be run from a terminal", re.IGNORECASE)
 _WRONG = re.compile(r"incorrect password|Authentication failure|Sorry, try again|Authentication failed", re.IGNORECASE)
 _NAME_ONE = "name one as `become: {password: ${secret:env:NAME}}`, or allow it without password"
+_SCRIPT = 'IFS= read -r _b;case $_b in printf*) ;; *) IFS= read -r _b;; esac;eval "$_b"'
+"""Reads a frame. A line before it is a password that nobody asked for (su asks root for none): it is passed over, never executed."""
 _MISSING = re.compile(r"not found|unknown command", re.IGNORECASE)
 
 
@@ -49,7 +51,7 @@ class Elevation:
     def command(self) -> str:
         """What the login shell is given: one line that all shells read alike."""
         user = self._become.user
-        program = f"/bin/sh -c 'echo {self._ready};IFS= read -r _b;eval \"$_b\"'" if self.talks else COMMAND.removeprefix("exec ")
+        program = f"/bin/sh -c 'echo {self._ready};{_SCRIPT}'" if self.talks else PROGRAM
         match self._become.method:
             case BecomeMethod.SUDO:
                 how = f"-S -p {self._prompt}" if self.talks else "-n"

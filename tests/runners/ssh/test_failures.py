@@ -281,6 +281,7 @@ def test_sites_that_name_the_same_host_share_its_connection(bed: hosts.Bed, pool
         ("keeper", {"password": "${secret:env:BED}"}, SUDO_PASSWORD, b"root\n"),
         ("keeper", {"method": "su", "user": "keeper", "password": "${secret:env:BED}"}, SUDO_PASSWORD, b"keeper\n"),
         ("bench", {"method": "su", "user": "keeper", "password": "${secret:env:BED}"}, SUDO_PASSWORD, b"keeper\n"),
+        ("root", {"method": "su", "password": "${secret:env:BED}"}, "touch /etc/executed", b"root\n"),
         ("admin", {"method": "doas"}, "", b"root\n"),
         ("root", None, "", b"root\n"),
     ],
@@ -299,6 +300,7 @@ def test_becoming_another_user(
     assert b"".join(stream) == expected
     stream.close()
     assert connection.noise == b"Welcome\n"
+    assert bed.host("host2").shell("ls /etc/executed", check=False) == "", "su asks root for no password, and none is executed"
     bed.host("host2").shell("rm /home/*/.ssh/rc /root/.ssh/rc", check=False)
 
 
