@@ -35,10 +35,10 @@ def host_name(host: HostOptions) -> str:
 
 
 def workdir(options: SiteOptions, host: HostOptions) -> str:
-    """The directory in which work directories are made, or "". Raises UsageError for a relative one."""
+    """The directory in which work directories are made, or "". Raises UsageError for a relative one, or one of several lines."""
     found = host.workdir or options.workdir or ""
-    if found and not found.startswith("/"):
-        raise UsageError(f"found workdir {found!r}, expected an absolute path", where=f"host {host.name}")
+    if found and (not found.startswith("/") or not found.isprintable()):
+        raise UsageError(f"found workdir {found!r}, expected an absolute path on one line", where=f"host {host.name}")
     return found.rstrip("/") if found.strip("/") else found
 
 

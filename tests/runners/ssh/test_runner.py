@@ -372,6 +372,7 @@ def test_what_cannot_be_is_told_before_anything_is_reached() -> None:
         (experiment(), plain(client=one, gateway=other), "role server has no host"),
         (experiment(), plain(client=one, server={**other, "shell": "powershell"}), "powershell"),
         (experiment(), plain(client=one, server={**other, "workdir": "data"}), "absolute"),
+        (experiment(), plain(client=one, server={**other, "workdir": "/mnt/a\nb"}), "on one line"),
         (experiment(Placement.ACROSS_NODES), plain(client=one, server=one), "all roles are on a.example.org"),
         (experiment(Placement.SAME_NODE), plain(client=one, server=other), "a.example.org, b.example.org"),
         (experiment(path=TrafficPath.LOOPBACK), plain(client=one, server=other), "loopback"),
