@@ -128,7 +128,8 @@ class Node:
             ("resolv.conf", "nameserver 127.0.0.1\n"),
             ("images", "".join(f"{path}\n" for path in sorted(self._tools.glob("*.tar")))),
         ):
-            (self.state / name).write_text(text)
+            if not (self.state / name).exists() or (self.state / name).read_text() != text:  # kube-proxy ends when its file is written anew
+                (self.state / name).write_text(text)
         flags = f"--hostname-override={self.name} --v=2"
         labels = "topology.kubernetes.io/region=testbed,topology.kubernetes.io/zone=testbed-1,node.kubernetes.io/instance-type=namespace"
         commands = {
