@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from yaml.error import Mark, MarkedYAMLError, YAMLError
@@ -106,14 +108,8 @@ def read_yaml(source: bytes, file: str) -> Source:
     """
     text = _decode(source, file)
     whole = Source(file, text, None, None)
-    try:
+    with _located(whole):
         return _parse(whole)
-    except BeyondBounds as stop:
-        raise _invalid(whole, stop.problem, stop.mark) from stop
-    except MarkedYAMLError as error:
-        raise _invalid(whole, _syntax_problem(whole, error), error.problem_mark) from error
-    except YAMLError as error:
-        raise _unreadable(whole) from error
 
 
 def read_value(text: str, start: int, file: str, base: Path) -> Source:
@@ -127,9 +123,16 @@ def read_value(text: str, start: int, file: str, base: Path) -> Source:
     whole = Source(file, text, None, None)
     if len(text) > MOST_BYTES:
         raise _invalid(whole, Problem(code="BS002", path=(), found=f"{len(text)} characters", expected="at most 1 MiB"), None)
-    try:
+    with _located(whole):
         root = Composer(" " * start + text[start:]).get_single_node()
         return whole if root is None else _built(whole, root, base)
+
+
+@contextlib.contextmanager
+def _located(whole: Source) -> Iterator[None]:
+    """What the parser refuses, as a problem with its place in ``whole``."""
+    try:
+        yield
     except BeyondBounds as stop:
         raise _invalid(whole, stop.problem, stop.mark) from stop
     except MarkedYAMLError as error:
