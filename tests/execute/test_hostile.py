@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from benchspec.engine.diagnostics import InvalidSpec
 from benchspec.engine.errors import IntegrityError, RunFailed, StorageError
 from benchspec.engine.journal import format_record
 from benchspec.engine.readback import read_run
@@ -52,12 +53,11 @@ def test_what_a_job_printed_is_redacted_also_when_another_controller_collects_it
     assert stdout == b"[redacted] and [redacted]\nrate: 1\n"
 
 
-@pytest.mark.parametrize("value", ["${secret:env:NO_SUCH_TOKEN}", "Bearer ${secret:env:PATH}"])
-def test_a_secret_that_cannot_be_had_stops_the_run_before_anything_is_measured(tmp_path: Path, value: str) -> None:
+def test_a_secret_that_cannot_be_had_stops_the_run_before_anything_is_measured(tmp_path: Path) -> None:
     document = single(tmp_path / "counter", "printf x >> $COUNTER; echo rate: 1")
-    document["workloads"]["count"]["with"]["env"]["TOKEN"] = value
+    document["workloads"]["count"]["with"]["env"]["TOKEN"] = "${secret:env:NO_SUCH_TOKEN}"
     directory = make_run(tmp_path, document)
-    with pytest.raises(RunFailed, match=r"\$\{secret:env|NO_SUCH_TOKEN"):
+    with pytest.raises(RunFailed, match="NO_SUCH_TOKEN"):
         execute(directory.path)
     assert not directory.journal_path.exists()
     assert count(tmp_path / "counter") == 0
@@ -97,14 +97,13 @@ def test_a_job_that_outlived_its_deadline_without_a_controller_timed_out(tmp_pat
 
 
 @pytest.mark.parametrize("key", ["run", "files"])
-def test_a_secret_outside_the_environment_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
-    monkeypatch.setenv("TEST_TOKEN", "canary-4711")
+def test_a_secret_outside_the_environment_is_refused(tmp_path: Path, key: str) -> None:
     document = single(tmp_path / "counter", "echo rate: 1")
     document["workloads"]["count"]["with"] |= (
         {"run": ["echo", "rate: 1", "${secret:env:TEST_TOKEN}"]} if key == "run" else {"files": {"token": "${secret:env:TEST_TOKEN}"}}
     )
-    with pytest.raises(RunFailed, match="where a secret would be seen"):
-        execute(make_run(tmp_path, document).path)
+    with pytest.raises(InvalidSpec, match="BS303"):
+        make_run(tmp_path, document)
 
 
 def test_a_file_fetched_from_a_folder_is_kept(tmp_path: Path) -> None:
