@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ..errors import RunFailed, StorageError, TransportLost
 from ..journal import Journal, read_records
-from ..plan import Plan, arrange_session
+from ..plan import Plan
 from ..ports import Session
 from ..readback import check_manifest
 from ..results import FactSet, Finding, FindingLevel, Trial
@@ -25,14 +25,14 @@ from .leftovers import Swept, sweep, used_sites
 from .leftovers import tell as told_of
 from .lifecycle import NOTHING, Adopted, Stage
 from .observe import Observatory
-from .precision import sessions_wanted
 from .problems import Catalogue, find_problems
-from .records import EXTENDED, RUN_FINISHED, RUN_RESUMED, RUN_STARTED, RUN_STOPPED
+from .records import RUN_FINISHED, RUN_RESUMED, RUN_STARTED, RUN_STOPPED
 from .recovery import Recovery
 from .rounds import RoundBench
+from .schedule import Schedule
 from .sink import deposit, sinks_of
 from .sites import SiteLost, Sites, late_sites
-from .slots import Round, number_slots
+from .slots import Round
 from .step_places import StepPlace
 from .survey import Survey
 from .telling import tell
@@ -124,6 +124,7 @@ class Run:
         run_id, runner = self._directory.run_id, self._catalogue.runner
         self._journal, self._interrupts = journal, interrupts
         self._history = History(journal.records, run_id)
+        self._schedule = Schedule(spec=self._spec, plan=self._plan, workloads=self._workloads, journal=journal, history=self._history)
         self._sites = Sites(self._used.values(), runner, run_id, interrupts, late_sites(self._spec, self._targets, runner))
         self._remains = Doors(runner, run_id)
         self._stage = Stage(
@@ -193,10 +194,9 @@ class Run:
         self._sites.connect()
         self._recover()
         before = self._examination.begin([each for each in self._plan.experiments if not self._stage.changes(each.target)])
-        rounds = self._numbered(number_slots(self._plan.order))
-        self._carry_out_all(rounds)
+        self._carry_out_all(self._schedule.planned())
         if not self._sites.lost:
-            self._carry_out_all(self._second_stage())
+            self._carry_out_all(self._schedule.second_stage())
         self._look_after(before)
         problems = deposit(self._sinks.keys() - self._history.deposited, self._sites, self._directory, self._journal, self._observer)
         self._stage.destroy_all()
@@ -211,10 +211,6 @@ class Run:
                 self._lose(error.site, error)
             else:
                 return
-
-    def _numbered(self, rounds: tuple[Round, ...]) -> tuple[Round, ...]:
-        self._history.reserve(max((s.sequence for r in rounds for s in r.slots), default=0))
-        return rounds
 
     def _carry_out_all(self, rounds: Sequence[Round]) -> None:
         wanted = [round_ for round_ in rounds if round_.planned.experiment_id not in self._examination.skipped]
@@ -256,23 +252,6 @@ class Run:
 
     def _visit(self, round_: Round) -> tuple[str, int]:
         return self._experiments[round_.planned.experiment_id].target, round_.planned.session
-
-    def _second_stage(self) -> tuple[Round, ...]:
-        """The rounds that the wished precision adds; decided once, after the planned ones, and journalled."""
-        if self._spec.method.precision is None:
-            return ()
-        if self._history.extension is None:
-            wanted = sessions_wanted(self._spec, self._plan, tuple(self._history.trials.values()), self._workloads)
-            self._journal.append(EXTENDED, self._history.extend(wanted))
-        return self._extended_rounds()
-
-    def _extended_rounds(self) -> tuple[Round, ...]:
-        extension, method = self._history.extension, self._plan.method
-        if extension is None:
-            return ()
-        added = range(method.sessions + 1, extension.sessions + 1)
-        order = [allocation for session in added for allocation in arrange_session(self._plan.experiments, method, session)]
-        return self._numbered(number_slots(order, extension.first_sequence))
 
     def _announce(self, total: int) -> None:
         done = len(self._history.trials)
@@ -322,7 +301,7 @@ class Run:
         """After a controller died: first keep what its jobs measured, then end and remove the rest."""
         if not self._history.started and not self._directory.has_raw():
             return
-        rounds = (*number_slots(self._plan.order), *self._extended_rounds())
+        rounds = (*self._schedule.planned(), *self._schedule.added())
         self._recovery.recover(slot for round_ in rounds for slot in round_.slots)
         self._stage.recover()
         self._sites.disconnect()  # what is listed next is then left over for certain
