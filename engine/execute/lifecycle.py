@@ -20,7 +20,8 @@ from .interrupts import Interrupts
 from .standing import ADOPTED, BEGUN, DESTROYED, FAILED, READY, WHOLE_RUN, Bringing, Standing, Standings
 from .step_order import RUN, SESSION, OwnStep, all_steps, falling, rising, steps_per
 from .step_places import Runners, is_plural
-from .steps import Door, StepBench
+from .step_workdirs import Door
+from .steps import StepBench
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -65,6 +65,12 @@ def all_steps(target: Target) -> Iterator[OwnStep]:
         yield from falling(target, per)
 
 
+def short_name(target: Target, own: OwnStep) -> str:
+    """A name of the step for job ids, whose length is bounded: its phase and its place among the target's steps."""
+    names = [other.step.name for other in all_steps(target)]
+    return f"{own.phase.value[0]}{names.index(own.step.name):03d}"
+
+
 def argument_words(step: Step) -> list[str]:
     """The words of a ``run`` step as written."""
     words: Json = step.arguments.get("argv")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from benchspec.engine.errors import RunFailed
 from benchspec.engine.execute.captures import MOST_CHARACTERS, fill_text, fill_value, read_outputs, references
-from benchspec.engine.execute.steps import interpreter_of
+from benchspec.engine.execute.step_commands import interpreter_of
 from benchspec.engine.execute.waits import wait_for
 from benchspec.engine.spec import Json, Step
 
