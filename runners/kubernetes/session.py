@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -13,6 +12,7 @@ from ...engine.errors import RunFailed
 from ...engine.ports import NO_DEMAND, Demand, Job, Tool, ToolStatus
 from ...engine.results import Fact
 from ...engine.spec import Json, Role, RolePlace
+from ...engine.tool_version import read_version
 from . import nodes, volumes
 from .allocation import PodAllocation, allocate
 from .conditions import await_condition, read_condition
@@ -29,7 +29,6 @@ from .shares import BATCH, Place, Share
 MOST_PROBED = 8
 """So many nodes at most are looked at one by one."""
 
-_VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+~-]*")
 _IMAGE_S_OWN = ("os.", "machine.id")
 """Facts that a pod reads from its image, not from its node."""
 
@@ -168,6 +167,5 @@ def _find(share: Share, tool: Tool) -> ToolStatus:
     if path is None or not tool.version_argv:
         return ToolStatus(tool=tool, path=path, version=None)
     asked = " ".join(map(quote, (path, *tool.version_argv[1:])))
-    text = share.container.run(f"{asked} 2>&1 </dev/null", timeout_s=30).stdout.decode("utf-8", "replace").strip()
-    number = _VERSION.search(text)
-    return ToolStatus(tool=tool, path=path, version=number[0] if number else text.partition("\n")[0] or None)
+    said = share.container.run(f"{asked} 2>&1 </dev/null", timeout_s=30).stdout.decode("utf-8", "replace")
+    return ToolStatus(tool=tool, path=path, version=read_version(said))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -13,9 +12,9 @@ from pathlib import Path
 from ...engine import facts
 from ...engine.ports import Node, Tool, ToolStatus
 from ...engine.results import Fact
+from ...engine.tool_version import read_version
 from .launch import DEFAULT_PATH, SHELL
 
-_VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+~-]*")
 _VERSION_TIMEOUT_S = 10.0
 _MACHINE_ID = Path("/etc/machine-id")
 
@@ -64,6 +63,4 @@ def find_tool(tool: Tool) -> ToolStatus:
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return ToolStatus(tool=tool, path=path, version=None)
-    text = done.stdout.decode("utf-8", "replace").strip()
-    number = _VERSION.search(text)
-    return ToolStatus(tool=tool, path=path, version=number[0] if number else text.partition("\n")[0] or None)
+    return ToolStatus(tool=tool, path=path, version=read_version(done.stdout.decode("utf-8", "replace")))

@@ -12,6 +12,7 @@ from ...engine.entries import NOBODY
 from ...engine.errors import RunFailed
 from ...engine.ports import Tool, ToolStatus
 from ...engine.results import Fact
+from ...engine.tool_version import read_version
 from .connection import Connection
 from .framing import legible
 from .host import Host
@@ -19,7 +20,6 @@ from .host_keys import PINNED
 from .launch import MORE_PATH
 
 _ADMIN = f"PATH=${{PATH:+$PATH:}}{MORE_PATH} LC_ALL=C; export PATH LC_ALL\n"
-_VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+~-]*")
 _INSTALL_TIMEOUT_S = 1800.0
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9+._:@/=~-]*")
 _TAIL = 2000
@@ -123,10 +123,7 @@ def find_tools(host: Host, tools: Sequence[Tool]) -> list[ToolStatus]:
 
 
 def _status(tool: Tool, where: str, said: str, node: str) -> ToolStatus:
-    text = said.strip()
-    number = _VERSION.search(text)
-    version = number[0] if number else text.partition("\n")[0] or None
-    return ToolStatus(tool=tool, path=where or None, version=version if where else None, node=node)
+    return ToolStatus(tool=tool, path=where or None, version=read_version(said) if where else None, node=node)
 
 
 def install(host: Host, names: Sequence[str]) -> None:
