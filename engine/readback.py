@@ -46,7 +46,7 @@ def read_run(path: Path, *, verify: bool = True) -> RunData:
         trials=tuple(trials[sequence] for sequence in sorted(trials)),
         facts=_distinct(records, "facts", FactSet, lambda f: (*f.place, f.when, f.allocation_id)),
         claims=_distinct(records, "claim", ClaimCheck, lambda c: (c.target, c.fact, c.site, c.nodes)),
-        findings=_distinct(records, "finding", Finding, lambda f: f),
+        findings=_findings(records),
         skipped=_skipped(records, {trial.experiment_id for trial in trials.values()}),
         complete=any(r.type == "run.finished" for r in records),
         resumed=sum(r.type == "run.resumed" for r in records),
@@ -73,6 +73,20 @@ def _distinct(records: list[Record], type_: str, cls: type[T], key: Callable[[T]
     """The records of one type; of those with one key, the last."""
     found = {key(value): value for value in (decode(cls, r.data) for r in records if r.type == type_)}
     return tuple(found.values())
+
+
+def _findings(records: list[Record]) -> tuple[Finding, ...]:
+    """What was told, but for what was put right later: remains that a resumed run removed or tells again (F602), copies made after all (F605)."""
+    resumed = max((at for at, r in enumerate(records) if r.type == "run.resumed"), default=-1)
+    copied = {r.data["site"]: at for at, r in enumerate(records) if r.type == "results.deposited"}
+
+    def holds(at: int, finding: Finding) -> bool:
+        if finding.code == "F605":
+            return not any(at < later and f"data sink on {site}:" in finding.message for site, later in copied.items())
+        return finding.code != "F602" or at > resumed
+
+    told = ((at, decode(Finding, r.data)) for at, r in enumerate(records) if r.type == "finding")
+    return tuple(dict.fromkeys(finding for at, finding in told if holds(at, finding)))
 
 
 def _skipped(records: list[Record], measured: set[str]) -> dict[str, str]:

@@ -138,6 +138,7 @@ def test_a_data_sink_that_takes_nothing_fails_the_run_and_not_its_results(tmp_pa
     (far / "benchspec-results").unlink()
     execute(directory.path)
     assert count(tmp_path / "counter") == 2, "nothing was measured again"
+    assert read_run(directory.path).findings == (), "the copy was made after all"
     execute(directory.path)
     assert sum(r.type == "results.deposited" for r in records(directory.path)) == 1, "copied once"
 
