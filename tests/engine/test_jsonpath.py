@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchspec.engine.errors import SpecError
-from benchspec.engine.spec import Json
 from benchspec.engine.jsonpath import parse_path, select
+from benchspec.engine.spec import Json
 
 DOCUMENT: Json = {"a": {"b": [10, 20, 30], "odd key": {"x.y": 1}}, "list": [{"v": 1}, {"v": 2}, {"w": 3}, 4], "text": "abc"}
 

@@ -262,7 +262,13 @@ def test_under_a_trial_that_may_still_go_on_nothing_is_destroyed(bed: hosts.Bed,
     monkeypatch.setattr(connection, "RECONNECT_S", 1.0)
     client = bed.hosts[0]
     directory = make_run(tmp_path, document(bed, script=f"echo x >>/var/tmp/counter; sleep 3; test -d {STATE} && echo rate: 1"))
-    cut = threading.Thread(target=lambda: (settled(lambda: "x" in shown(client), "no trial began"), client.stop_sshd(), client.cut_connections()))
+
+    def lose_it() -> None:
+        settled(lambda: "x" in shown(client), "no trial began")
+        client.stop_sshd()
+        client.cut_connections()
+
+    cut = threading.Thread(target=lose_it)
     try:
         cut.start()
         with pytest.raises(TransportLost):

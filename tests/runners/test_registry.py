@@ -12,7 +12,7 @@ from benchspec.runners import registry
 
 @pytest.mark.parametrize("kind", sorted(registry.RUNNERS))
 def test_runners_are_there(kind: str) -> None:
-    assert registry.get_runner(kind).KIND == kind
+    assert kind == registry.get_runner(kind).KIND
     assert registry.get_runner(kind) is registry.get_runner(kind)
 
 

@@ -13,7 +13,7 @@ from benchspec.engine.errors import RunFailed
 from benchspec.engine.ports import ObjectKeeper
 from benchspec.engine.readback import read_run
 from benchspec.engine.results import TrialStatus
-from benchspec.engine.spec import Site
+from benchspec.engine.spec import Json, Site
 from benchspec.runners.kubernetes.runner import KubernetesRunner
 from tests.cluster import sharing
 from tests.cluster.cluster import Cluster
@@ -90,7 +90,7 @@ def left(cluster: Cluster) -> list[str]:
 
 
 def test_objects_of_a_manifest_are_made_awaited_loaded_and_removed(cluster: Cluster, tmp_path: Path) -> None:
-    ready = [
+    ready: list[dict[str, Any]] = [
         {"name": "available", "wait": {"condition": "deployment/steps-echo condition=Available"}, "timeout": "2 min",
          "capture": {"replicas": {"jsonpath": "$.status.readyReplicas"}}},
         {"name": "counted", "wait": {"condition": "deploy/steps-echo jsonpath={.status.readyReplicas}=1"}, "timeout": "1 min"},
@@ -153,7 +153,7 @@ def test_objects_that_must_not_be_made_are_refused(cluster: Cluster, given: dict
 
 def test_two_targets_that_are_up_at_once_do_not_share_objects(cluster: Cluster) -> None:
     site = Site(name="pods", runner="kubernetes", options={"kind": "kubernetes", "kubeconfig": str(cluster.kubeconfig)})
-    given = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "steps-shared"}}
+    given: dict[str, Json] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "steps-shared"}}
     session = KubernetesRunner().connect(site, "run-of-steps")
     try:
         assert isinstance(session, ObjectKeeper)
