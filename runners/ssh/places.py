@@ -40,7 +40,7 @@ site=$state/$1/$2
 private "$state" # nobody else gets below it
 work=$site/work
 if [ -n "$3" ]; then
-    [ -d "$3" ] || mkdir -p -- "$3" || exit 73
+    [ -d "$3" ] || { echo "$3 is not there; make it, or mount the disk that is to be measured" >&2; exit 73; }
     private "$3/benchspec-$1"
     work=$3/benchspec-$1/$2
 fi

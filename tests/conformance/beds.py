@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -118,6 +119,8 @@ def ssh_bed(directory: Path, run_id: str) -> Bed:
     made = shared_hosts()
     uid = made.hosts[0].shell(f"id -u {hosts.Login.PLAIN}").strip()
     options = made.site(("client", "server"), workdir=f"/var/tmp/{directory.name}")
+    for host in made.hosts:
+        host.shell(f"mkdir -m 1777 {shlex.quote(f'/var/tmp/{directory.name}')}")
     return Bed(
         runner=get_runner("ssh"),
         site=Site(name="here", runner="ssh", options=options),

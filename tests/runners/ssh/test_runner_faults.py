@@ -269,9 +269,11 @@ def test_no_room_for_the_run(bed: hosts.Bed) -> None:
         host.unmount("/var/tmp")
 
 
-def test_a_work_directory_that_cannot_be_made_leaves_nothing(bed: hosts.Bed, untouched: None) -> None:
-    with pytest.raises(HostDiskFull, match="cannot be written"):
-        RUNNER.connect(site(bed, workdir="/proc/1"), "run-nowhere")
+@pytest.mark.parametrize(("workdir", "why"), [("/proc/1", "cannot be written"), ("/srv/no disk", "/srv/no disk is not there; make it, or mount")])
+def test_a_work_directory_that_cannot_be_used_is_told_and_leaves_nothing(bed: hosts.Bed, untouched: None, workdir: str, why: str) -> None:
+    """Nor is one made that is not there: a disk that is not mounted would be measured as the one below it."""
+    with pytest.raises(HostDiskFull, match=why):
+        RUNNER.connect(site(bed, workdir=workdir), "run-nowhere")
 
 
 def test_a_disk_that_fills_under_a_job_costs_that_job_alone(bed: hosts.Bed, session: Session) -> None:
