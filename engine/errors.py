@@ -20,9 +20,13 @@ class BenchspecError(Exception):
         self.remedy = remedy
         super().__init__(message)
 
+    @property
+    def headline(self) -> str:
+        """Where and what, without the remedy, to stand within another message."""
+        return f"{self.where}: {self.message}" if self.where else self.message
+
     def __str__(self) -> str:
-        head = f"{self.where}: {self.message}" if self.where else self.message
-        return f"{head}\n  what to do: {self.remedy}" if self.remedy else head
+        return f"{self.headline}\n  what to do: {self.remedy}" if self.remedy else self.headline
 
 
 class UsageError(BenchspecError):

@@ -34,8 +34,7 @@ class Doors:
         if found is None:
             raise TransportLost("is not connected", where=place.host)
         if isinstance(found, BenchspecError):
-            message = f"{found.where}: {found.message}" if found.where else found.message
-            raise TransportLost(message, where=place.host, remedy=found.remedy)
+            raise TransportLost(found.headline, where=place.host, remedy=found.remedy)
         return found
 
     def _open(self, site: Site) -> None:

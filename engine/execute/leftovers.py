@@ -69,8 +69,7 @@ def _sweep(site: Site, runner: Runner, run_id: str, removed: dict[str, None], le
                 refused[what] = Left(site=site.name, what=what, why=error.message, remedy=error.remedy)
         still = [f"{leftover.kind} {leftover.name}" for leftover in runner.leftovers(site, run_id)]
     except BenchspecError as error:
-        where = f"{error.where}: " if error.where else ""
-        return Left(site=site.name, what=None, why=f"{where}{error.message}", remedy=error.remedy)
+        return Left(site=site.name, what=None, why=error.headline, remedy=error.remedy)
     for what in still:
         removed.pop(what, None)
         again = Left(site=site.name, what=what, why="it came back while it was removed", remedy="run `benchspec clean` again")

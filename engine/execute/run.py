@@ -234,8 +234,7 @@ class Run:
                 self._lose(site, error)
 
     def _lose(self, site: str, error: TransportLost) -> None:
-        why = f"{error.where}: {error.message}" if error.where else error.message
-        message = f"site {site} cannot be used any more: {why}; what needs it is not measured"
+        message = f"site {site} cannot be used any more: {error.headline}; what needs it is not measured"
         tell(Finding(code="F604", level=FindingLevel.ERROR, message=message), self._journal, self._observer)
         self._sites.lose(site, error)
 
@@ -245,7 +244,7 @@ class Run:
     def _lost_error(self) -> TransportLost | None:
         if not self._sites.lost:
             return None
-        reasons = "; ".join(f"{error.where}: {error.message}" if error.where else error.message for error in self._sites.lost.values())
+        reasons = "; ".join(error.headline for error in self._sites.lost.values())
         where = ", ".join(f"site {site}" for site in self._sites.lost)
         message = f"could not be used any more while the run went on ({reasons}); what does not need it was measured"
         return TransportLost(message, where=where, remedy="see to it that it can be reached, then `benchspec resume`")

@@ -80,7 +80,7 @@ class Sites:
         self.refused = frozenset(name for name, error in found.items() if error is not None)
         errors = [error for name, error in found.items() if error is not None and name not in self.awaited]
         if errors:
-            raise errors[0] if len(set(map(_said, errors))) == 1 else _together(errors)
+            raise errors[0] if len({error.headline for error in errors}) == 1 else _together(errors)
 
     def session(self, name: str) -> Session:
         """The session of a site, connected now if it was awaited. Raises TransportLost, Locked when it is not there yet."""
@@ -129,12 +129,8 @@ class Sites:
 def _together(errors: Sequence[BenchspecError]) -> BenchspecError:
     """Several sites cannot be used: told in one go, so that all can be put right before the next try."""
     kind = Locked if all(isinstance(error, Locked) for error in errors) else TransportLost
-    reasons, remedies = dict.fromkeys(map(_said, errors)), dict.fromkeys(error.remedy for error in errors if error.remedy)
+    reasons, remedies = dict.fromkeys(error.headline for error in errors), dict.fromkeys(error.remedy for error in errors if error.remedy)
     return kind(f"{len(reasons)} hosts or sites cannot be used: {'; '.join(reasons)}", remedy="; ".join(remedies) or None)
-
-
-def _said(error: BenchspecError) -> str:
-    return f"{error.where}: {error.message}" if error.where else error.message
 
 
 def at_once(do: Callable[[S], T], items: Sequence[S]) -> list[T]:

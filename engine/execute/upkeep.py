@@ -104,7 +104,7 @@ def _raise_up(stage: Stage, wanted: list[str], observer: Observer, *, keep_faile
         except RunFailed as error:
             failed.append(error)
     if failed:
-        raise RunFailed("; ".join(f"{error.where}: {error.message}" for error in failed), remedy=failed[0].remedy)
+        raise RunFailed("; ".join(error.headline for error in failed), remedy=failed[0].remedy)
     return tuple(came_up)
 
 
