@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .app import VERBS
-from .options import SPEC_FILE, host_keys_option, print_json
+from .options import SPEC_FILE, host_keys_option, overrides_option, print_json
 from .terminal import echo
 
 if TYPE_CHECKING:
@@ -21,18 +21,19 @@ if TYPE_CHECKING:
 
 @click.command("doctor", short_help=VERBS["doctor"])
 @click.argument("spec", type=SPEC_FILE, required=False)
+@overrides_option
 @click.option("--install-tools", is_flag=True, help="Install what is missing with the host's package manager, after saying which.")
 @click.option("--yes", "-y", is_flag=True, help="Ask the spec's own programs for their versions too, which executes them.")
 @host_keys_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(spec: Path | None, install_tools: bool, yes: bool, as_json: bool) -> int:
+def command(spec: Path | None, overrides: tuple[str, ...], install_tools: bool, yes: bool, as_json: bool) -> int:
     """Check the hosts of SPEC, or this one for the quickstart: reachability, keys, rights, tools and versions, disk, clocks, locks, noise.
 
     A host that cannot be used does not hide the others. Exit code 4 if something the spec needs is missing or cannot be used.
     """
     from .examination import examine, needed_tools
 
-    findings, reports = examine(needed_tools(_load(spec), trusted=yes), install=install_tools)
+    findings, reports = examine(needed_tools(_load(spec, overrides), trusted=yes), install=install_tools)
     missing = sorted({package for report in reports for package in report.missing})
     if as_json:
         print_json(_to_json(reports, findings, missing))
@@ -42,15 +43,15 @@ def command(spec: Path | None, install_tools: bool, yes: bool, as_json: bool) ->
     return 4 if missing or errors else 0
 
 
-def _load(path: Path | None) -> Spec:
+def _load(path: Path | None, overrides: tuple[str, ...]) -> Spec:
     from importlib.resources import as_file, files
 
     from ..engine.load import load_spec
 
     if path is not None:
-        return load_spec(path).spec
+        return load_spec(path, overrides=overrides).spec
     with as_file(files("benchspec.specs") / "quickstart.yaml") as shipped:
-        return load_spec(shipped).spec
+        return load_spec(shipped, overrides=overrides).spec
 
 
 def _print(reports: Sequence[HostReport], findings: Sequence[Finding]) -> None:

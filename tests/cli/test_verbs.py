@@ -271,6 +271,8 @@ def test_doctor_tells_what_is_there_and_what_is_missing(tmp_path: Path) -> None:
     assert missing.returncode == 4
     assert "no-such-program-x" in missing.stdout
     assert "missing" in missing.stdout
+    as_set = run_cli("doctor", str(tmp_path / "spec.yaml"), "--set", "workloads.count.with.run=[sh]")
+    assert as_set.returncode == 0, as_set.stdout
 
 
 def test_doctor_executes_nothing_that_the_spec_names_unless_told(tmp_path: Path) -> None:
