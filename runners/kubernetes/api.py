@@ -50,7 +50,8 @@ class Api:
     def headers(self) -> dict[str, str]:
         """What proves who we are; a token that expires is renewed by the client's hook."""
         with self._auth:
-            token = self.configuration.get_api_key_with_prefix("BearerToken", alias="authorization")
+            names = ("authorization", "BearerToken")  # the first is what kubeconfigs give, under which name the client's versions differ
+            token = next((found for name in names if (found := self.configuration.get_api_key_with_prefix(name))), None)
         if token:
             return {"authorization": token}
         if self.configuration.username:
