@@ -182,6 +182,12 @@ CODES: Mapping[str, FindingCode] = {
         "The clock of a node differs from the controller's by more than 50 ms beyond the bound to which the difference is known. Times of trials are "
         "corrected by it, so no figure is affected; logs of the node are not. Start a time service there.",
     ),
+    "F522": _code(
+        "CPUs were full",
+        "In more than half of the valid trials the CPUs of a role were busy or stolen for 95 % of the time or more, in an experiment that is about a "
+        "path or a disk. Comparing such results compares what the software costs in CPU time; it says nothing of the network or the disk. One full "
+        "CPU among several idle ones is not seen. Give the role more CPUs, or ask for less (a fixed rate, fewer streams).",
+    ),
     "F601": _code(
         "tools could not be installed",
         "The package manager failed although --install-tools was given. Experiments that need the missing tools are skipped and "

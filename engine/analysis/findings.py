@@ -24,6 +24,8 @@ FLAG_CODES: Mapping[str, str] = {
 
 LIMIT_CODES: Mapping[LimitState, str] = {LimitState.BOUND: "F401", LimitState.CREDIT: "F402", LimitState.EXCEEDS: "F403"}
 NOTICEABLE_STEAL = 0.01
+FULL_CPUS = 0.95
+"""A role's CPUs that were busy or stolen for this share of a trial had nothing left to give."""
 TOLERATED_SKEW_S = 0.1
 """Clients that begin this far apart began together."""
 
@@ -38,7 +40,7 @@ _CAUSES = {
 def findings_of(run: RunData, analysis: Analysis) -> tuple[Finding, ...]:
     """All findings on the summaries and contrasts of ``analysis``, in the order of its cells, then its contrasts."""
     steal = _StealBySession(run.trials) if any(cell.summary and cell.summary.outliers for cell in analysis.cells if cell.primary) else None
-    found: list[Finding] = [*_order_findings(run, analysis), *_placement_findings(run), *_skew_findings(run)]
+    found: list[Finding] = [*_order_findings(run, analysis), *_placement_findings(run), *_skew_findings(run), *_full_cpu_findings(run, analysis)]
     for cell in analysis.cells:
         found.extend(_limit_finding(cell, check) for check in cell.limits if check.state in LIMIT_CODES)
         if cell.primary:
@@ -119,6 +121,25 @@ def _flag_findings(cell: Cell, steal: _StealBySession | None) -> Iterator[Findin
         message = f"{cell.cell} on {cell.target}: {cell.series}: {_invalid_count(cell)} trials are invalid and left out; "
         message += f"with them {_instead(summary.centre_with_invalid, summary.centre, cell.metric.unit)}"
         yield _of_cell("F512", FindingLevel.WARNING, cell, message)
+
+
+def _full_cpu_findings(run: RunData, analysis: Analysis) -> Iterator[Finding]:
+    """Roles whose CPUs were full in most trials that are about a path or a disk; what one role measures without either is its CPUs."""
+    primary = {cell.experiment_id: cell for cell in analysis.cells if cell.primary and cell.summary is not None}
+    for experiment, trials in _by_experiment(run, lambda trial: trial.status is TrialStatus.VALID):
+        cell = primary.get(experiment.id)
+        if cell is None or (len(experiment.roles) < 2 and not cell.metric.limits):
+            continue
+        for role in sorted({role for trial in trials for role in trial.usage}):
+            full = [share for trial in trials if (share := _taken(trial.usage.get(role, {}))) >= FULL_CPUS]
+            if 2 * len(full) > len(trials):
+                message = f"{cell.cell} on {cell.target}: the CPUs of the {role} were full in {len(full)} of {len(trials)} valid trials "
+                message += f"(busy or stolen {100 * sum(full) / len(full):.0f} % of the time), so {cell.series} may show what they allow"
+                yield _of_cell("F522", FindingLevel.NOTE, cell, message)
+
+
+def _taken(usage: Mapping[str, float]) -> float:
+    return usage.get("cpu.busy", 0.0) + usage.get("cpu.steal", 0.0)
 
 
 def _instead(value: float | None, shown: float, unit: str) -> str:

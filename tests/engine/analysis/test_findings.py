@@ -13,7 +13,7 @@ from benchspec.engine.analysis.findings import FLAG_CODES
 from benchspec.engine.results import Finding, FindingLevel, GateResult, RunData, TrialStatus
 from benchspec.engine.spec import Layer, Limit, Method, Order
 from tests.engine.analysis import synthetic
-from tests.engine.analysis.synthetic import METRICS, RATE, RETRANSMITS
+from tests.engine.analysis.synthetic import LATENCY, METRICS, RATE, RETRANSMITS
 
 RNG = np.random.Generator(np.random.PCG64(5))
 QUIET = np.exp(RNG.normal(0, 0.01, (2, 10, 3)))
@@ -82,6 +82,20 @@ def test_an_outlier_comes_with_its_candidate_cause() -> None:
     assert re.search(r"without these sessions [\d.]+ instead of [\d.]+ \S+$", plain[0].message), plain[0].message
     assert "steal" not in plain[0].message
     assert caused[0].message.endswith("; CPU steal reached 30.0 % there")
+
+
+def test_full_cpus_are_told_where_something_else_is_measured() -> None:
+    run = synthetic.comparison(QUIET[0], QUIET[1])
+    used = [{"client": {"cpu.busy": 0.9, "cpu.steal": 0.08}, "server": {"cpu.busy": 0.9}}, {"client": {"cpu.busy": 0.94}}, {}]
+    full, half, unseen = (replace(run, trials=tuple(replace(t, usage=u) for t in run.trials)) for u in used)
+    told = [f for f in _findings(full) if f.code == "F522"]
+    assert len(told) == len(run.experiments)
+    assert all("the CPUs of the client were full in" in f.message and "98 %" in f.message for f in told)
+    assert [f.code for f in (*_findings(half), *_findings(unseen)) if f.code == "F522"] == []
+    of_cpus = synthetic.comparison(QUIET[0], QUIET[1], LATENCY)  # one role, and a metric that no disk and no link bounds
+    assert _findings(replace(of_cpus, trials=tuple(replace(t, usage=used[0]) for t in of_cpus.trials))) == []
+    some = tuple(replace(t, usage=used[0] if number % 2 else {}) for number, t in enumerate(run.trials))
+    assert [f.code for f in _findings(replace(run, trials=some)) if f.code == "F522"] == []
 
 
 def test_every_flag_has_a_code() -> None:
