@@ -3,6 +3,8 @@
 With ``qps`` the loop is open: requests are due at fixed times, and ``achieved.ratio`` says whether they could be kept. Without it the loop is
 closed: every connection sends when it has its answer. fortio runs at its default of 8 requests per second over 4 connections when it does not
 understand what it was asked, so an answer is only taken when it repeats rate, connections and length as they were asked for.
+
+fortio is asked on its command line, or over REST (``api: rest``, see fortio_rest), where headers can hold secrets.
 """
 
 from __future__ import annotations
@@ -10,14 +12,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from ..engine.errors import ParseError
+from ..engine.errors import ParseError, SpecError
 from ..engine.ports import Command, Commands, Completed, Endpoint, PlacedFile, Server, Surroundings, Tool
 from ..engine.results import Direction, Measurement, Metric
 from ..engine.spec import Experiment, Json, Role
 from ..engine.units import Dimension
-from . import fortio_output
+from . import fortio_output, fortio_rest
 from .catalogue import measurements
-from .documents import as_sequence, quote
+from .documents import as_mapping, as_sequence, quote
 from .go_duration import write_duration
 from .latencies import latency_metrics
 from .quantities import flag, integer, quantity, seconds, text
@@ -27,6 +29,7 @@ ROLES: Sequence[Role] = (Role.CLIENT, Role.SERVER)
 DEFAULT_GATES: Mapping[str, float] = {"max_error_ratio": 0.0}
 _GRACE_S = 60.0
 _SERVER_LIFE_S = 7 * 86400.0
+_PAYLOAD = "fortio-payload"
 _COMPLETE = 0.95
 """A run that lasted less of what was asked was stopped early, which fortio reports as a success."""
 
@@ -52,7 +55,8 @@ def tools(parameters: Mapping[str, Json]) -> Sequence[Tool]:
     roles = (Role.CLIENT, Role.SERVER) if kind == "fortio" else (Role.CLIENT,)
     fortio = Tool(executable="fortio", package="fortio", version_argv=("fortio", "version"), roles=roles)
     nginx = Tool(executable="nginx", package="nginx-light", version_argv=("nginx", "-v"), roles=(Role.SERVER,))
-    return (fortio, nginx) if kind == "nginx" else (fortio,)
+    curl = Tool(executable="curl", package="curl", version_argv=("curl", "--version"), roles=(Role.CLIENT,))
+    return (fortio, *((nginx,) if kind == "nginx" else ()), *((curl,) if _over_rest(parameters) else ()))
 
 
 def primary(parameters: Mapping[str, Json]) -> str:
@@ -65,25 +69,49 @@ def duration_s(parameters: Mapping[str, Json]) -> float:
     return seconds(parameters, "duration", "10 s")
 
 
+def _over_rest(parameters: Mapping[str, Json]) -> bool:
+    return text(parameters, "api", "command") == "rest"
+
+
 def _server_kind(parameters: Mapping[str, Json]) -> str:
     return text(parameters, "server", "none" if "url" in parameters else "fortio")
 
 
 def commands(experiment: Experiment, surroundings: Surroundings) -> Commands:
-    """One ``fortio load``, and the server it loads unless a URL is given. Raises UnitError."""
+    """One load generator, and the server it loads unless a URL is given. Raises SpecError, UnitError."""
     parameters, endpoint = experiment.parameters, surroundings.endpoints[Role.SERVER]
     cpus = {place.role: place.cpus for place in experiment.roles}
+    generate = _rest_client if _over_rest(parameters) else _command_client
+    client, files = generate(parameters, _url(parameters, endpoint), cpus.get(Role.CLIENT, ()))
+    argv, server_files = _server(_server_kind(parameters), endpoint, surroundings.workdirs.get(Role.SERVER, "."))
+    if not argv:
+        return Commands(clients=(client,), files=files)
+    server = Command(argv=argv, role=Role.SERVER, timeout_s=_SERVER_LIFE_S, cpus=cpus.get(Role.SERVER, ()))
+    return Commands(clients=(client,), servers=(Server(command=server, endpoint=endpoint),), files=(*files, *server_files))
+
+
+def _command_client(parameters: Mapping[str, Json], url: str, cpus: tuple[int, ...]) -> tuple[Command, tuple[PlacedFile, ...]]:
+    if _secret_headers(parameters):
+        raise SpecError("secret_headers: found headers, which would be seen in arguments", remedy="ask fortio over its REST interface: api: rest")
+    payload = text(parameters, "payload")
+    files = (PlacedFile(role=Role.CLIENT, name=_PAYLOAD, data=payload.encode()),) if payload else ()
+    argv = _load_argv(parameters, url)
+    return Command(argv=argv, role=Role.CLIENT, timeout_s=duration_s(parameters) + _GRACE_S, cpus=cpus), files
+
+
+def _rest_client(parameters: Mapping[str, Json], url: str, cpus: tuple[int, ...]) -> tuple[Command, tuple[PlacedFile, ...]]:
+    hidden = _secret_headers(parameters)
     client = Command(
-        argv=_load_argv(parameters, _url(parameters, endpoint)),
+        argv=fortio_rest.argv(duration_s(parameters), tuple(hidden), _connection_options(parameters)),
         role=Role.CLIENT,
         timeout_s=duration_s(parameters) + _GRACE_S,
-        cpus=cpus.get(Role.CLIENT, ()),
+        env={f"FORTIO_HEADER_{number}": value for number, value in enumerate(hidden.values(), 1)},  # references until the command is started
+        fetch=fortio_rest.ANSWERS,
+        cpus=cpus,
     )
-    argv, files = _server(_server_kind(parameters), endpoint, surroundings.workdirs.get(Role.SERVER, "."))
-    if not argv:
-        return Commands(clients=(client,))
-    server = Command(argv=argv, role=Role.SERVER, timeout_s=_SERVER_LIFE_S, cpus=cpus.get(Role.SERVER, ()))
-    return Commands(clients=(client,), servers=(Server(command=server, endpoint=endpoint),), files=files)
+    request = fortio_rest.request(_rest_arguments(parameters, url), _headers(parameters))
+    placed = {fortio_rest.SCRIPT: fortio_rest.PROGRAM, fortio_rest.REQUEST: request}
+    return client, tuple(PlacedFile(role=Role.CLIENT, name=name, data=data) for name, data in placed.items())
 
 
 def _url(parameters: Mapping[str, Json], endpoint: Endpoint) -> str:
@@ -121,10 +149,19 @@ def _load_argv(parameters: Mapping[str, Json], url: str) -> tuple[str, ...]:
         *("-t", write_duration(duration_s(parameters)), "-r", f"{resolution:.9g}", "-p", _percentiles()),
         *("-timeout", write_duration(seconds(parameters, "timeout", "3 s"))),
         *(option for name, option in _SWITCHES.items() if flag(parameters, name, False)),
-        *(("-keepalive=false",) if not flag(parameters, "keepalive", True) else ()),
+        *_connection_options(parameters),
+        *(("-k",) if flag(parameters, "insecure", False) else ()),
         *(argument for header in _headers(parameters) for argument in ("-H", header)),
+        *(("-payload-file", _PAYLOAD) if text(parameters, "payload") else ()),
+        *(("-X", text(parameters, "method")) if text(parameters, "method") else ()),
         url,
     )
+
+
+def _connection_options(parameters: Mapping[str, Json]) -> tuple[str, ...]:
+    """What a load run takes, and a server for all its runs: REST has no arguments for these."""
+    authority = text(parameters, "ca_file")
+    return (*(("-keepalive=false",) if not flag(parameters, "keepalive", True) else ()), *(("-cacert", authority) if authority else ()))
 
 
 _SWITCHES: Mapping[str, str] = {"http2": "-h2", "jitter": "-jitter", "uniform": "-uniform", "no_catch_up": "-nocatchup"}
@@ -142,26 +179,27 @@ def _headers(parameters: Mapping[str, Json]) -> list[str]:
     return [header for header in as_sequence(parameters.get("headers")) if isinstance(header, str)]
 
 
-def rest_request(parameters: Mapping[str, Json], url: str) -> dict[str, str | list[str]]:
-    """The body of ``POST /fortio/rest/run`` for the same run, started in the background and saved under its id.
+def _secret_headers(parameters: Mapping[str, Json]) -> dict[str, str]:
+    """Secret references by the name of their header."""
+    return {name: value for name, value in as_mapping(parameters.get("secret_headers")).items() if isinstance(value, str)}
 
-    All values are strings: fortio silently runs at its defaults when they are numbers, and its REST rate for "as fast as possible" is -1.
-    Raises UnitError.
-    """
+
+def _rest_arguments(parameters: Mapping[str, Json], url: str) -> dict[str, str]:
+    """What ``fortio load`` is told in options. The REST rate for "as fast as possible" is -1."""
     rate = quantity(parameters, "qps", Dimension.RATE)
-    switches = {"http2": "h2", "jitter": "jitter", "uniform": "uniform", "no_catch_up": "nocatchup"}
+    given = {"payload": text(parameters, "payload"), "X": text(parameters, "method")}
     return {
         "url": url,
+        "labels": "benchspec",
         "qps": "-1" if rate is None else f"{rate:.9g}",
         "c": str(_connections(parameters)),
         "t": write_duration(duration_s(parameters)),
         "r": f"{seconds(parameters, 'resolution', '50 us'):.9g}",
         "p": _percentiles(),
         "timeout": write_duration(seconds(parameters, "timeout", "3 s")),
-        "headers": _headers(parameters),
-        **{argument: "on" for name, argument in switches.items() if flag(parameters, name, False)},
-        "async": "on",
-        "save": "on",
+        **{name: value for name, value in given.items() if value},
+        **{option.removeprefix("-"): "on" for name, option in _SWITCHES.items() if flag(parameters, name, False)},
+        **({"https-insecure": "on"} if flag(parameters, "insecure", False) else {}),
     }
 
 

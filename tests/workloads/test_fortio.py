@@ -68,10 +68,27 @@ def test_tools_name_nginx_only_where_it_serves() -> None:
 
 
 def test_rest_arguments_are_strings_and_max_rate_is_minus_one() -> None:
-    body = fortio.rest_request({"qps": "300 1/s", "connections": 1, "duration": "60 s", "http2": True, "headers": ["A: b"]}, "http://x")
-    assert (body["qps"], body["c"], body["t"], body["h2"], body["headers"]) == ("300", "1", "60s", "on", ["A: b"])
+    given: dict[str, Json] = {
+        "api": "rest",
+        "qps": "300 1/s",
+        "connections": 1,
+        "duration": "60 s",
+        "http2": True,
+        "headers": ["A: b"],
+        "insecure": True,
+    }
+    body = rest_request(given)
+    assert (body["qps"], body["c"], body["t"], body["h2"], body["headers"], body["async"]) == ("300", "1", "60s", "on", ["A: b"], "on")
     assert all(isinstance(value, str) for name, value in body.items() if name != "headers")
-    assert fortio.rest_request({}, "http://x")["qps"] == "-1"
+    assert body["https-insecure"] == "on"
+    assert rest_request({"api": "rest"})["qps"] == "-1"
+    assert {tool.executable for tool in fortio.tools({"api": "rest", "server": "nginx"})} == {"fortio", "nginx", "curl"}
+
+
+def rest_request(parameters: dict[str, Json]) -> dict[str, Json]:
+    placed = {file.name: file.data for file in fortio.commands(experiment("fortio", parameters), surroundings()).files}
+    found: dict[str, Json] = json.loads(placed["fortio-request.json"])
+    return found
 
 
 STORED = (DATA / "fortio" / "load-paced.json").read_bytes()
