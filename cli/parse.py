@@ -19,6 +19,8 @@ from .terminal import echo
 def command(tool: str, file: BinaryIO, parameters: str, as_json: bool) -> None:
     """Read FILE (- for stdin), the raw output of TOOL, and print its measurements in base units (s, B, B/s, bit/s, 1/s, ratio).
 
+    TOOL is that of a workload, or kubestr (its -o json) or knb (its JSON, .knbdata or text).
+
     An output that holds no measurement is exit code 4 with the reason, never a number.
     """
     import json

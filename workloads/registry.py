@@ -29,6 +29,9 @@ MODULES: Mapping[str, str] = {
 }
 """Tool name to module of this package."""
 
+READERS: Mapping[str, str] = {"knb": "knb", "kubestr": "kubestr"}
+"""Programs whose results are read and that no spec runs: name to module, which has METRICS and ``parse(data)``."""
+
 
 def get_workload(name: str) -> Workload:
     """The workload of the tool ``name``.
@@ -95,7 +98,7 @@ def metrics_of(experiments: Iterable[Experiment]) -> Mapping[str, Sequence[Metri
 
 
 def parse_output(tool: str, data: bytes, parameters: Mapping[str, Json]) -> Sequence[Measurement]:
-    """Measurements in raw output that was made elsewhere.
+    """Measurements in raw output that was made elsewhere, by a workload's tool or one of READERS.
 
     ``data`` stands for stdout and for the files that the workload's ``output_files(parameters)``, if it has that function, names.
 
@@ -103,6 +106,9 @@ def parse_output(tool: str, data: bytes, parameters: Mapping[str, Json]) -> Sequ
         SpecError: unknown tool.
         ParseError: nothing was measured, with the reason.
     """
+    if tool in READERS:
+        reader: Callable[[bytes], Sequence[Measurement]] = import_module(f".{READERS[tool]}", __package__).parse
+        return tuple(reader(data))
     workload = get_workload(tool)
     name_files: Callable[[Mapping[str, Json]], Sequence[str]] = getattr(workload, "output_files", lambda _: ())
     files = dict.fromkeys(name_files(parameters), data)
