@@ -95,7 +95,8 @@ def _network(texts: Texts) -> dict[str, float]:
 def summarise(samples: Sequence[Sample]) -> Mapping[str, float]:
     """The usage over a trial, from its first and last sample: ``cpu.user`` (with nice), ``.system``, ``.softirq``, ``.steal``, ``.iowait``, ``.busy``
     as ratios of the CPUs' time, the same as ``host.cpu.*`` for all CPUs of the host; ``net.rx``, ``net.tx`` in B/s; the highest ``memory.used`` (B)
-    and ``load.1m``. Busy is everything but idle, waiting for a disk, and stolen. Empty with fewer than two samples.
+    and ``load.1m``; of containers that were looked at ``container.NAME.cpu`` (CPU time in s) and the highest ``container.NAME.memory`` (B). Busy is
+    everything but idle, waiting for a disk, and stolen. Empty with fewer than two samples.
     """
     if len(samples) < 2:
         return {}
@@ -108,7 +109,18 @@ def summarise(samples: Sequence[Sample]) -> Mapping[str, float]:
     for name in ("memory.used", "load.1m"):
         if seen := [one.values[name] for one in samples if name in one.values]:
             usage[name] = max(seen)
-    return usage
+    return usage | _containers(first.values, last.values)
+
+
+def _containers(first: Mapping[str, float], last: Mapping[str, float]) -> dict[str, float]:
+    """A counter that is missing on one side, or went back since the container was started anew, says nothing."""
+    found: dict[str, float] = {}
+    for name in (name for name in last if name.startswith("container.") and name in first):
+        if name.endswith(".memory"):
+            found[name] = max(first[name], last[name])
+        elif last[name] >= first[name]:
+            found[name] = last[name] - first[name]
+    return found
 
 
 def _cpu_ratios(prefix: str, first: Mapping[str, float], last: Mapping[str, float]) -> dict[str, float]:

@@ -15,7 +15,7 @@ from ...engine.errors import BenchspecError, RunFailed
 from ...engine.ports import Command, Demand, Endpoint, Node, Sampler, Server, Surroundings
 from ...engine.results import Fact
 from ...engine.spec import Role, RolePlace
-from . import job, manifests, pods, scripts, volumes
+from . import containers, job, manifests, pods, scripts, volumes
 from .failures import NotThere, PodLost
 from .job import PodJob
 from .manifests import Part
@@ -36,6 +36,7 @@ class PodAllocation:
         self._jobs = jobs
         self._identities = identities
         self._noted: set[str] = set()
+        self._beside: dict[Role, Sequence[str]] = {}
 
     def surroundings(self) -> Surroundings:
         """Endpoints and work directories of the roles on this site."""
@@ -172,9 +173,11 @@ class PodAllocation:
             time.sleep(0.1)
 
     def sample(self, role: Role, interval_s: float) -> Sampler:
-        """Start a monitor of the role's node, in its pod."""
+        """Start a monitor of the role's node, in its pod, and of what the pod's containers use."""
         share = self.share(role)
-        return PodSampler(share.container, interval_s, share.cpus)
+        if role not in self._beside:
+            self._beside[role] = containers.beside(share.container)
+        return PodSampler(share.container, interval_s, share.cpus, self._beside[role])
 
     def release(self) -> None:
         """Remove the pods with all that runs in them, volumes and Services (idempotent). Raises RunFailed naming what stays."""

@@ -1,51 +1,69 @@
-"""A monitor of a role's node: a small loop in the role's pod that copies /proc into a memory file system; nothing leaves the node until it stops."""
+"""A monitor of a role's node: a small loop in the role's pod that copies /proc into a memory file system; nothing leaves the node until it stops.
+
+It costs the pod two short programs per interval (docs/adr/0015). What the pod's containers have used is asked before and after.
+"""
 
 from __future__ import annotations
 
-import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ...engine import usage
 from ...engine.errors import RunFailed
 from ...engine.ports import Sample
+from . import containers
 from .container import Container
 from .manifests import MEMORY
+from .scripts import quote
 
-_FILES = "/proc/uptime /proc/stat /proc/meminfo /proc/loadavg /proc/net/dev /proc/net/route"
-_HEADER = re.compile(r"^==> (\S+) <==$", re.MULTILINE)
-_TAKE = f"tail -n +1 {_FILES} 2>/dev/null"
+_FILES = ("/proc/uptime", "/proc/stat", "/proc/meminfo", "/proc/loadavg", "/proc/net/dev", "/proc/net/route")
+_TAKE = f"grep -Hv -e '^intr ' -e '^[^M].*kB$' -e '^M[^e].*kB$' {' '.join(_FILES)} 2>/dev/null"
+"""Every line with its file's name, but for long ones that nobody reads: the interrupts, and sizes that are not ``Mem...``."""
+_ROUNDS = 300
+"""After so many the interval doubles: a trial of a day must not fill the pod's memory."""
+_OWN = f"cat {' '.join(containers.FILES)} 2>/dev/null"
+_SPLIT = b"==samples==\n"
 
 
 class PodSampler:
-    """Samples at the start, every ``interval_s`` and at the stop. ``cpus``: those a role is pinned to, empty for all."""
+    """Samples at the start, every ``interval_s`` and at the stop. ``cpus``: those a role is pinned to, empty for all; ``beside``: the pod's further
+    containers.
+    """
 
-    def __init__(self, container: Container, interval_s: float, cpus: Sequence[int] = ()) -> None:
-        self._container, self._cpus = container, tuple(cpus)
+    def __init__(self, container: Container, interval_s: float, cpus: Sequence[int] = (), beside: Sequence[str] = ()) -> None:
+        self._container, self._cpus, self._beside = container, tuple(cpus), tuple(beside)
         self._file = f"{MEMORY}/monitor-{secrets.token_hex(4)}"
         self._samples: Sequence[Sample] | None = None
-        loop = f"while [ -e {self._file} ]; do {_TAKE} >>{self._file} || exit; sleep {interval_s:g}; done"
-        # the file is made before the loop runs, and its removal ends it
-        container.ask(f"{_TAKE} >{self._file}; setsid sh -c {loop!r} </dev/null >/dev/null 2>&1 & echo started")
+        again = f"n=$((n+1)); [ $n -lt {_ROUNDS} ] || {{ n=0; i=$((i*2)); }}"
+        wait = f"k=0; while [ $k -lt $i ] && [ -e {self._file} ]; do sleep {interval_s:g}; k=$((k+1)); done"
+        # opened once: what is written when the file has been removed does not make it anew, and its removal ends the loop
+        loop = f"exec >>{self._file}; n=0 i=1; while [ -e {self._file} ]; do {_TAKE}; {again}; {wait}; done"
+        others = containers.ask(container, self._beside)
+        said = container.ask(f"{_OWN}; {_TAKE} >{self._file}; setsid sh -c {quote(loop)} </dev/null >/dev/null 2>&1 & echo started")
+        self._before = {**others, **containers.read(container.name, said)}
 
     def stop(self) -> Sequence[Sample]:
         """End sampling and return what was seen (idempotent); nothing when the pod was lost meanwhile."""
         if self._samples is None:
+            file = self._file
             try:
-                said = self._container.ask(f"{_TAKE} >>{self._file}.last; cat {self._file} {self._file}.last; rm -f {self._file} {self._file}.last")
+                said = self._container.ask(f"{_OWN}; {_TAKE} >>{file}.last; echo ==samples==; cat {file} {file}.last; rm -f {file} {file}.last")
+                own, _, rows = said.partition(_SPLIT)
+                after = {**containers.read(self._container.name, own), **containers.ask(self._container, self._beside)}
             except RunFailed:
-                said = b""  # the trial's own error tells what became of the pod
-            self._samples = tuple(self._read(said.decode("utf-8", "replace")))
+                rows, after = b"", {}  # the trial's own error tells what became of the pod
+            self._samples = _joined(self._read(rows.decode("utf-8", "replace")), self._before, after)
         return self._samples
 
     def _read(self, text: str) -> list[Sample]:
-        pieces = _HEADER.split(text)[1:]
         rounds: list[dict[str, str]] = []
-        for name, body in zip(pieces[0::2], pieces[1::2], strict=True):
+        for row in text.splitlines(keepends=True):
+            name, _, line = row.partition(":")
             if name == "/proc/uptime":
                 rounds.append({})
             if rounds:
-                rounds[-1][name] = body
+                rounds[-1][name] = rounds[-1].get(name, "") + line
         began = _uptime(rounds[0]) if rounds else 0.0
         return [
             usage.sample(usage.Texts(
@@ -59,3 +77,11 @@ class PodSampler:
 def _uptime(one: dict[str, str]) -> float:
     fields = one.get("/proc/uptime", "").split()
     return float(fields[0]) if fields else 0.0
+
+
+def _joined(samples: list[Sample], before: Mapping[str, float], after: Mapping[str, float]) -> tuple[Sample, ...]:
+    """``samples`` with what the containers had used before the first and after the last."""
+    if len(samples) < 2:
+        return tuple(samples)
+    first, *others, last = samples
+    return (replace(first, values={**first.values, **before}), *others, replace(last, values={**last.values, **after}))

@@ -1,0 +1,59 @@
+"""What each container of a pod has used: CPU time and working set, from the files of its own control group as it sees them.
+
+A container asks for itself, so no right beyond that to execute is needed; one whose image has no ``cat`` tells nothing. Formats: cgroup v2
+(https://docs.kernel.org/admin-guide/cgroup-v2.html: ``cpu.stat``, ``memory.current``, ``memory.stat``) and v1 (cpuacct.txt, memory.txt). The working
+set is what Kubernetes means by it: memory in use without inactive pages of files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Mapping, Sequence
+
+from ...engine.errors import RunFailed
+from .container import Container
+from .execute import execute
+from .failures import Refused
+
+FILES = (
+    "/sys/fs/cgroup/cpu.stat", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat",
+    "/sys/fs/cgroup/cpuacct/cpuacct.usage", "/sys/fs/cgroup/memory/memory.usage_in_bytes", "/sys/fs/cgroup/memory/memory.stat",
+)  # fmt: skip
+"""Those of v2, then those of v1: a container has the ones or the others."""
+
+_LINE = re.compile(rb"^(?:([a-z_0-9]+) )?(\d+)$", re.MULTILINE)
+
+
+def read(name: str, said: bytes) -> dict[str, float]:
+    """``container.NAME.cpu`` (s since the container began) and ``container.NAME.memory`` (B), from the contents of :data:`FILES` in their order.
+
+    What they do not say is absent.
+    """
+    found = [(key.decode(), int(number)) for key, number in _LINE.findall(said)]
+    named, bare = dict(found), [number for key, number in found if not key]
+    inactive = named.get("total_inactive_file", named.get("inactive_file"))
+    if "usage_usec" in named:
+        cpu_s, used = named["usage_usec"] / 1e6, bare[0] if bare else None
+    elif len(bare) == 2:
+        cpu_s, used = bare[0] / 1e9, bare[1]
+    else:
+        return {}
+    memory = {} if used is None or inactive is None else {f"container.{name}.memory": float(max(0, used - inactive))}
+    return {f"container.{name}.cpu": cpu_s, **memory}
+
+
+def ask(container: Container, names: Sequence[str]) -> Mapping[str, float]:
+    """What those containers of the pod have used until now."""
+    values: dict[str, float] = {}
+    for name in names:
+        with contextlib.suppress(Refused, RunFailed):  # no `cat`, or the container just ended: unknown
+            values |= read(name, execute(container.api, container.pod, name, ("cat", *FILES), timeout_s=10).stdout)
+    return values
+
+
+def beside(container: Container) -> Sequence[str]:
+    """The containers that run beside ``container`` in its pod, those included that somebody else put there."""
+    spec = container.api.get(container.api.namespaced("pods", container.pod))["spec"]
+    lasting = [one for one in spec.get("initContainers", []) if one.get("restartPolicy") == "Always"]
+    return [one["name"] for one in (*spec["containers"], *lasting) if one["name"] != container.name]
