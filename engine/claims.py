@@ -234,6 +234,35 @@ def _encryption(declared: Json, observed: Json) -> bool | None:
     return _same(_IN_THE_GUEST.get(str(declared), declared), observed)
 
 
+_TUNNELS = frozenset({"vxlan", "geneve", "ipip", "wireguard", "overlay"})
+_ROUTED = frozenset({"native", "host-gw", "bridge"})
+
+
+def _way_out(declared: Json, observed: Json) -> bool | None:
+    """How packets leave a node: a word for a kind of way (overlay, native) fits every way of that kind."""
+    both = {str(declared), str(observed)}
+    if len(both) == 1 or (both & {"overlay", "native"} and any(both <= kind for kind in (_TUNNELS, _ROUTED))):
+        return True
+    return None if both & {"ebpf", "other"} else False
+
+
+def _network_encryption(declared: Json, observed: Json) -> bool | None:
+    """What only says that it is another way of encrypting contradicts none and nothing else."""
+    if "other" in (declared, observed) and "none" not in (declared, observed):
+        return True if declared == observed else None
+    return _same(declared, observed)
+
+
+_FORMS = frozenset({"sidecar", "ambient"})
+
+
+def _mesh_mode(declared: Json, observed: Json) -> bool | None:
+    """Names of multi-cluster set-ups and forms of proxies are different things."""
+    if declared == "multi-zone":
+        return observed in ("zone", "global")
+    return True if _same(declared, observed) else False if {str(declared), str(observed)} <= _FORMS else None
+
+
 def _by_words(declared: Json, observed: Json) -> bool:
     return words_match(str(declared), str(observed))
 
@@ -275,7 +304,10 @@ _COMPARISONS: Mapping[str, Comparison] = {
     "kernel.release": _by_version,
     "kubernetes.version": _by_version,
     "cni.version": _by_version,
+    "cni.mode": _way_out,
+    "cni.encryption": _network_encryption,
     "mesh.version": _by_version,
+    "mesh.mode": _mesh_mode,
     "storage.encryption": _encryption,
     "storage.size": _about,
     "disk.size": _about,

@@ -36,12 +36,15 @@ def check(site: Site) -> list[Finding]:
 
 def _missing(api: Api, rules: Sequence[Mapping[str, Any]], level: FindingLevel, why: str) -> Iterator[Finding]:
     namespace = api.namespace if rules is rights.RULES else ""
-    for verb, group, resource in rights.needed(rules):
-        name, _, sub = resource.partition("/")
-        attributes = {"namespace": namespace, "verb": verb, "group": group, "resource": name, "subresource": sub}
+    installed = {"", *(group["name"] for group in api.get("/apis").get("groups", []))}
+    for verb, group, resource, name in rights.needed(rules):
+        if group not in installed:  # what is not there needs no right to be looked at
+            continue
+        kind, _, sub = resource.partition("/")
+        attributes = {"namespace": namespace, "verb": verb, "group": group, "resource": kind, "subresource": sub, "name": name}
         body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": {"resourceAttributes": attributes}}
         if not api.create(_REVIEWS, body).get("status", {}).get("allowed"):
-            right = f"{verb} {resource}" + (f".{group}" if group else "")
+            right = f"{verb} {resource}" + (f".{group}" if group else "") + (f" {name}" if name else "")
             yield _finding("F614", level, f"{why} the right to {right}: grant what `benchspec rbac` prints")
 
 

@@ -1,25 +1,23 @@
-"""The cluster and its nodes as the API shows them: machine types and zones from labels, versions, and which network plug-in left which traces."""
+"""The cluster and its nodes as the API shows them: machine types and zones from labels, versions, network plug-in, mesh and storage."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
 
+from ...engine.facts import fact_kinds
 from ...engine.results import Fact
 from ...engine.spec import Json
 from .api import Api
 from .failures import Refused
+from .look import Look
+from .meshes import read_mesh
 from .names import Object
+from .networks import Network, proxy_mode
 
 _TYPES = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 _ZONE, _REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 
-# API groups are shown to every user; a network plug-in that has objects of its own has a group of its own
-_CNI_GROUPS = {"cilium.io": "cilium", "crd.projectcalico.org": "calico", "projectcalico.org": "calico", "crd.antrea.io": "antrea",
-               "vpcresources.k8s.aws": "aws-vpc-cni", "acn.azure.com": "azure-cni"}  # fmt: skip
-_CNI_DAEMONS = {"cilium": "cilium", "calico-node": "calico", "kube-flannel-ds": "flannel", "antrea-agent": "antrea", "weave-net": "weave",
-                "aws-node": "aws-vpc-cni", "azure-cns": "azure-cni", "kindnet": "kindnet"}  # fmt: skip
-_MESH_GROUPS = {"networking.istio.io": "istio", "linkerd.io": "linkerd", "kuma.io": "kuma", "networkservicemesh.io": "nsm"}
 _DISTRIBUTIONS = {"eks": "eks", "gke": "gke", "k3s": "k3s", "rke2": "rke2", "vmware": "tkg"}
 _LABELS = {"kubernetes.azure.com/cluster": "aks", "eks.amazonaws.com/nodegroup": "eks", "cloud.google.com/gke-nodepool": "gke"}
 
@@ -57,22 +55,29 @@ def node_facts(node: Object) -> list[Fact]:
 
 
 def cluster_facts(api: Api, found: Sequence[Object]) -> list[Fact]:
-    """Version, distribution, network plug-in, mesh and storage classes, by the traces each leaves; None where there is none to see."""
+    """Version, distribution, network plug-in, mesh and storage, by the objects each leaves; None where there is nothing to see.
+
+    ``kubernetes.unseen`` names what could not be looked at.
+    """
+    look = Look(api)
     version = str(api.get("/version").get("gitVersion", "")).removeprefix("v")
     groups = {group["name"] for group in api.get("/apis").get("groups", [])}
-    daemons = _daemons(api)
-    cni, cni_version, cni_source = _cni(groups, daemons, found)
-    mesh = next((name for group, name in _MESH_GROUPS.items() if group in groups), None)
-    values: Mapping[str, tuple[Json, str]] = {
+    listed = look.every("/apis/apps/v1/daemonsets")
+    daemons = None if listed is None else {one["metadata"]["name"]: one for one in listed}
+    if not found:
+        look.tell("nodes", "no right to list nodes, or there are none")
+    values: dict[str, tuple[Json, str]] = {
         "kubernetes.version": (version.partition("-")[0].partition("+")[0] or None, "GET /version"),
         "kubernetes.distribution": (_distribution(version, found), "the version's suffix, or labels of the nodes"),
         "nodes.count": (len(found) or None, "the list of nodes"),
-        "cni.name": (cni, cni_source),
-        "cni.version": (cni_version, "the image of its DaemonSet"),
-        "mesh.name": (mesh, "API groups of the cluster"),
-        "storage.classes": (_classes(api), "the list of storage classes"),
+        "kubernetes.proxy_mode": proxy_mode(look, daemons),
+        **Network(look, groups, daemons, found).read(),
+        **read_mesh(look, groups, daemons, api.namespace),
+        "storage.classes": (_listed(look, "storageclasses", "provisioner"), "the list of storage classes"),
+        "storage.drivers": (_listed(look, "csidrivers"), "the list of CSIDrivers"),
     }
-    return [Fact(name=name, value=value, source=source) for name, (value, source) in values.items()]
+    values["kubernetes.unseen"] = (", ".join(look.unseen) or "none", "what the API server refused, and what the objects above leave open")
+    return [Fact(name=name, value=value, source=source, unit=fact_kinds()[name].unit) for name, (value, source) in values.items()]
 
 
 def protocol_fact(api: Api, selector: str) -> Fact:
@@ -80,28 +85,6 @@ def protocol_fact(api: Api, selector: str) -> Fact:
     ports = [port for service in api.items(api.namespaced("services"), labelSelector=selector) for port in service["spec"].get("ports") or []]
     said = sorted({str(port["appProtocol"]) for port in ports if port.get("appProtocol")})
     return Fact(name="mesh.protocol", value=", ".join(said) or None, source="appProtocol of the Services that were made")
-
-
-def _daemons(api: Api) -> Mapping[str, str]:
-    """DaemonSets of the cluster with the image of their first container; empty where we may not ask."""
-    try:
-        found = api.items("/apis/apps/v1/daemonsets")
-    except Refused:
-        return {}
-    return {one["metadata"]["name"]: one["spec"]["template"]["spec"]["containers"][0]["image"] for one in found}
-
-
-def _cni(groups: set[str], daemons: Mapping[str, str], found: Sequence[Object]) -> tuple[str | None, str | None, str]:
-    for name, known in _CNI_DAEMONS.items():
-        if name in daemons:
-            tag = daemons[name].partition("@")[0].rpartition(":")[2]
-            return known, tag.removeprefix("v") if tag[:2].strip("v").isdigit() else None, f"DaemonSet {name}"
-    for group, known in _CNI_GROUPS.items():
-        if group in groups:
-            return known, None, f"API group {group}"
-    if any("flannel.alpha.coreos.com/backend-type" in node["metadata"].get("annotations", {}) for node in found):
-        return "flannel", None, "annotations of the nodes"
-    return None, None, "DaemonSets, API groups and annotations of the nodes"
 
 
 def _distribution(version: str, found: Sequence[Object]) -> str | None:
@@ -112,9 +95,9 @@ def _distribution(version: str, found: Sequence[Object]) -> str | None:
     return next((name for label, name in _LABELS.items() if any(label in node["metadata"].get("labels", {}) for node in found)), None)
 
 
-def _classes(api: Api) -> str | None:
-    try:
-        found = api.items("/apis/storage.k8s.io/v1/storageclasses")
-    except Refused:
+def _listed(look: Look, kind: str, detail: str | None = None) -> str | None:
+    """The objects of a kind of storage by name, each with one word about it."""
+    found = look.every(f"/apis/storage.k8s.io/v1/{kind}")
+    if found is None:
         return None
-    return ", ".join(sorted(f"{one['metadata']['name']} ({one['provisioner']})" for one in found)) or "none"
+    return ", ".join(sorted(one["metadata"]["name"] + (f" ({one[detail]})" if detail else "") for one in found)) or "none"

@@ -21,9 +21,21 @@ RULES: Sequence[Mapping[str, Any]] = (
 CLUSTER_RULES: Sequence[Mapping[str, Any]] = (
     {"apiGroups": [""], "resources": ["nodes", "persistentvolumes"], "verbs": ["get", "list"]},
     {"apiGroups": ["storage.k8s.io"], "resources": ["storageclasses"], "verbs": ["get", "list"]},
+    {"apiGroups": ["storage.k8s.io"], "resources": ["csidrivers"], "verbs": ["list"]},
     {"apiGroups": ["apps"], "resources": ["daemonsets"], "verbs": ["list"]},
-)
-"""Of the whole cluster, reading only: facts of nodes, volumes and the network that are unknown without."""
+    {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get"],
+     "resourceNames": ["consul-connect-injector", "istiod", "kuma-control-plane"]},
+    {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"],
+     "resourceNames": ["antrea-config", "canal-config", "cilium-config", "kube-flannel-cfg", "kube-proxy", "kube-proxy-config", "linkerd-config"]},
+    {"apiGroups": ["cilium.io"], "resources": ["ciliumnodes"], "verbs": ["list"]},
+    {"apiGroups": ["crd.projectcalico.org", "projectcalico.org"], "resources": ["ippools"], "verbs": ["list"]},
+    {"apiGroups": ["crd.projectcalico.org", "projectcalico.org"], "resources": ["felixconfigurations"], "verbs": ["get"],
+     "resourceNames": ["default"]},
+    {"apiGroups": ["security.istio.io"], "resources": ["peerauthentications"], "verbs": ["list"]},
+    {"apiGroups": ["kuma.io"], "resources": ["meshes"], "verbs": ["get"], "resourceNames": ["default"]},
+    {"apiGroups": ["consul.hashicorp.com"], "resources": ["proxydefaults"], "verbs": ["list"]},
+)  # fmt: skip
+"""Of the whole cluster, reading only: facts of nodes, volumes, network and mesh that are unknown without. None of it shows a Secret."""
 
 CLASS_RULES: Sequence[Mapping[str, Any]] = ({"apiGroups": ["storage.k8s.io"], "resources": ["storageclasses"], "verbs": ["create", "delete"]},)
 """Needed where a spec says ``storage: {create: true}``."""
@@ -59,6 +71,10 @@ def _plain(rules: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{key: list(value) for key, value in rule.items()} for rule in rules]
 
 
-def needed(rules: Sequence[Mapping[str, Any]] = RULES) -> list[tuple[str, str, str]]:
-    """Every (verb, group, resource) of ``rules``."""
-    return [(verb, group, resource) for rule in rules for group in rule["apiGroups"] for resource in rule["resources"] for verb in rule["verbs"]]
+def needed(rules: Sequence[Mapping[str, Any]] = RULES) -> list[tuple[str, str, str, str]]:
+    """Every (verb, group, resource, name) of ``rules``; the name is empty where the right is to all of them."""
+    return [
+        (verb, group, resource, name)
+        for rule in rules for group in rule["apiGroups"] for resource in rule["resources"] for verb in rule["verbs"]
+        for name in rule.get("resourceNames", [""])
+    ]  # fmt: skip

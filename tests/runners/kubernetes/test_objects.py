@@ -96,16 +96,40 @@ def test_a_volume_is_claimed_where_the_workload_writes_and_the_target_names_a_cl
     part, pod = found[Role.CLIENT]
     assert part.workdir.startswith(manifests.VOLUME)
     assert pod["securityContext"]["fsGroup"] == manifests.USER
-    claim = manifests.claim(OWNERSHIP, "a-1", part, demand, 5 * 2**30)
+    claim = manifests.claim(OWNERSHIP, "a-1", part, demand)
     assert claim["spec"]["storageClassName"] == "fast"
+    assert claim["spec"]["resources"] == {"requests": {"storage": str(5 * 2**30)}}
     assert {"persistentVolumeClaim": {"claimName": part.volume}, "name": "volume"} in pod["volumes"]
     assert parts(Demand(volumes=(Role.CLIENT,)))[Role.CLIENT][0].volume is None
+
+
+def test_an_ephemeral_volume_is_claimed_in_the_pod_with_our_labels() -> None:
+    part, pod = parts(Demand(storage={"class": "fast", "ephemeral": True, "mode": "Block"}, volumes=(Role.CLIENT,)))[Role.CLIENT]
+    (template,) = (one["ephemeral"]["volumeClaimTemplate"] for one in pod["volumes"] if "ephemeral" in one)
+    assert template["metadata"]["labels"] == OWNERSHIP.labels("a-1", Role.CLIENT)
+    assert template["spec"]["volumeMode"] == "Block"
+    assert part.claim_of("pod-x") == "pod-x-volume"
+    (container,) = pod["containers"]
+    assert container["volumeDevices"] == [{"name": "volume", "devicePath": manifests.DEVICE}]
+    assert not part.workdir.startswith(manifests.VOLUME)
+    assert "fsGroup" not in pod["securityContext"]
+
+
+def test_a_service_lets_all_ports_of_a_server_through() -> None:
+    options = read_options(Site(name="here", runner="kubernetes"))
+    for number in range(40):
+        demand = Demand(path=TrafficPath.NODE_PORT, ports=9)
+        part = manifests.parts(options, OWNERSHIP, f"a-{number}", [Role.SERVER], demand)[Role.SERVER]
+        ports = manifests.service(OWNERSHIP, "a-1", part, demand, {})["spec"]["ports"]
+        assert {one["nodePort"] for one in ports} == set(range(part.port, part.port + 9))
+        assert max(one["nodePort"] for one in ports) < 32768
+        assert len({one["name"] for one in ports}) == len(ports) == 18
 
 
 def test_the_rights_name_no_wildcard_and_stay_in_the_namespace() -> None:
     made = rights.manifests("bench", "b", facts=False, classes=False)
     assert [one["kind"] for one in made] == ["ServiceAccount", "Role", "RoleBinding"]
-    assert all("*" not in (verb, group, resource) for verb, group, resource in rights.needed())
+    assert all("*" not in right for right in rights.needed())
     wide = rights.manifests("bench", "b", facts=True, classes=False)[3]
     assert {verb for rule in wide["rules"] for verb in rule["verbs"]} == {"get", "list"}
 
@@ -129,6 +153,10 @@ def test_what_no_pod_can_do_is_refused_before_anything_is_created() -> None:
     assert "found path ingress" in problems(experiment(path=TrafficPath.INGRESS))
     assert "loopback" in problems(experiment(path=TrafficPath.HOST_TO_HOST, placement=Placement.SAME_NODE))
     assert "no provisioner" in problems(experiment(tool="fio", storage={"class": "x", "create": True}))
+    assert "found storage.ephemeral without a class" in problems(experiment(tool="fio", storage={"ephemeral": True}))
+    assert "cannot measure a raw device" in problems(experiment(tool="diskspd", storage={"class": "x", "mode": "Block"}))
+    assert "found storage.path and mode: Block" in problems(experiment(tool="fio", storage={"class": "x", "mode": "Block", "path": "/mnt"}))
+    assert problems(experiment(tool="fio", storage={"class": "x", "mode": "Block", "ephemeral": True})) == ""
 
 
 def test_a_pinned_site_takes_digests_only() -> None:

@@ -1,0 +1,130 @@
+"""Which service mesh a cluster has, its version, its form and whether it insists on mutual TLS: read from the mesh's own objects.
+
+A setting that lets plain connections in beside encrypted ones (Istio's and Kuma's PERMISSIVE, Linkerd's all-unauthenticated) says nothing about the
+connections that are measured: then ``mesh.encryption`` is unknown, and ``mesh.mtls`` has the mesh's own word. Sources:
+https://istio.io/latest/docs/reference/config/security/peer_authentication/, https://linkerd.io/2/reference/authorization-policy/,
+https://kuma.io/docs/latest/policies/mutual-tls/, https://developer.hashicorp.com/consul/docs/reference/config-entry/proxy-defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from .look import Look, at, parsed
+from .names import Object
+from .networks import Found, image_version
+
+_GROUPS = {"networking.istio.io": "istio", "linkerd.io": "linkerd", "kuma.io": "kuma", "networkservicemesh.io": "nsm",
+           "consul.hashicorp.com": "consul"}  # fmt: skip
+_PLANES = {"istio": ("istio-system", "istiod"), "kuma": ("kuma-system", "kuma-control-plane"),
+           "consul": ("consul", "consul-connect-injector")}  # fmt: skip
+"""Namespace and Deployment of the control plane, as each installs itself."""
+
+DEPLOYMENTS = tuple(name for _, name in _PLANES.values())
+MESH_FACTS = ("mesh.name", "mesh.version", "mesh.mode", "mesh.mtls", "mesh.encryption")
+_ISTIO_ROOT = "istio-system"
+
+
+def read_mesh(look: Look, groups: Collection[str], daemons: Mapping[str, Object] | None, namespace: str) -> Found:
+    """The facts of the mesh; ``namespace`` is where we measure."""
+    name = next((name for group, name in _GROUPS.items() if group in groups), None)
+    found: Found = dict.fromkeys(MESH_FACTS, (None, "API groups of the cluster")) | {"mesh.name": (name, "API groups of the cluster")}
+    if name is None:
+        return found
+    plane = _control_plane(look, name, found)
+    match name:
+        case "istio":
+            _istio(look, found, daemons, namespace)
+        case "linkerd":
+            _linkerd(look, found)
+        case "kuma":
+            _kuma(look, found, plane)
+        case "consul":
+            _consul(look, found)
+        case "nsm":
+            _nsm(found, daemons)
+    return found
+
+
+def _control_plane(look: Look, name: str, found: Found) -> Object | None:
+    if name not in _PLANES:
+        return None
+    namespace, deployment = _PLANES[name]
+    source = f"image of Deployment {namespace}/{deployment}"
+    plane = look.one(f"/apis/apps/v1/namespaces/{namespace}/deployments/{deployment}")
+    images = [] if plane is None else [str(one["image"]) for one in plane["spec"]["template"]["spec"]["containers"]]
+    found["mesh.version"] = (next(filter(None, map(image_version, images)), None), source)
+    if plane is None and not any(deployment in told for told in look.unseen):
+        look.tell("mesh.version", f"no Deployment {namespace}/{deployment}")
+    return plane
+
+
+def _istio(look: Look, found: Found, daemons: Mapping[str, Object] | None, namespace: str) -> None:
+    """The PeerAuthentication of our namespace, else of the root namespace, else the default: PERMISSIVE. Those for single workloads count, too."""
+    if daemons is not None:
+        found["mesh.mode"] = ("ambient" if "ztunnel" in daemons else "sidecar", "whether there is a DaemonSet ztunnel")
+    own = look.every(f"/apis/security.istio.io/v1/namespaces/{namespace}/peerauthentications")
+    root = look.every(f"/apis/security.istio.io/v1/namespaces/{_ISTIO_ROOT}/peerauthentications")
+    if own is None or root is None:
+        return
+    modes = {str(at(one, "spec.mtls.mode") or "UNSET") for one in own if at(one, "spec.selector")}
+    modes |= {str(mode) for one in own for port in (at(one, "spec.portLevelMtls") or {}).values() if (mode := port.get("mode"))}
+    whole = [(one, where) for where, some in ((namespace, own), (_ISTIO_ROOT, root)) for one in some if not at(one, "spec.selector")]
+    named = next(((str(mode), f"PeerAuthentication {where}/{one['metadata']['name']} spec.mtls.mode") for one, where in whole
+                  if (mode := at(one, "spec.mtls.mode")) not in (None, "UNSET")), ("PERMISSIVE", "no PeerAuthentication: the default"))  # fmt: skip
+    _mtls(look, found, named[0], named[1], {"STRICT": "mtls", "DISABLE": "none"})
+    if modes - {named[0], "UNSET"}:
+        look.tell("mesh.encryption", f"PeerAuthentications of single workloads or ports in {namespace} differ: {', '.join(sorted(modes))}")
+        found["mesh.encryption"] = (None, named[1])
+
+
+def _linkerd(look: Look, found: Found) -> None:
+    """Pods of the mesh always use mutual TLS between themselves; whether others are let in says the policy."""
+    values = parsed(look.config_map("linkerd", "linkerd-config").get("values", ""))
+    where = "ConfigMap linkerd/linkerd-config values"
+    if (version := at(values, "linkerdVersion")) is not None:
+        found["mesh.version"] = (str(version).removeprefix("stable-"), f"{where} linkerdVersion")
+    found["mesh.mode"] = ("sidecar", "Linkerd has no other")
+    policy = at(values, "proxy.defaultInboundPolicy")
+    if policy is not None:
+        _mtls(look, found, str(policy), f"{where} proxy.defaultInboundPolicy", {"all-authenticated": "mtls", "cluster-authenticated": "mtls"})
+
+
+def _kuma(look: Look, found: Found, plane: Object | None) -> None:
+    """Mesh default: mutual TLS is off without an enabled backend."""
+    env = [] if plane is None else [one for c in plane["spec"]["template"]["spec"]["containers"] for one in c.get("env") or []]
+    found["mesh.mode"] = (next((one.get("value") for one in env if one["name"] == "KUMA_MODE"), None), "Deployment kuma-control-plane env KUMA_MODE")
+    before = len(look.unseen)
+    mesh = look.one("/apis/kuma.io/v1alpha1/meshes/default")
+    if mesh is None:
+        if len(look.unseen) == before:
+            look.tell("mesh.mtls", "no Mesh default")
+        return
+    enabled = at(mesh, "spec.mtls.enabledBackend")
+    backends = at(mesh, "spec.mtls.backends") or []
+    mode = next((str(one.get("mode") or "STRICT") for one in backends if one.get("name") == enabled), "STRICT") if enabled else "none"
+    _mtls(look, found, mode, "Mesh default spec.mtls", {"STRICT": "mtls", "none": "none"})
+
+
+def _consul(look: Look, found: Found) -> None:
+    """ProxyDefaults global: strict unless it says otherwise."""
+    before = len(look.unseen)
+    defaults = look.every("/apis/consul.hashicorp.com/v1alpha1/proxydefaults")
+    if defaults is None or len(look.unseen) > before:
+        return
+    mode = next((str(said) for one in defaults if (said := at(one, "spec.mutualTLSMode"))), "strict")
+    _mtls(look, found, mode, "ProxyDefaults spec.mutualTLSMode (strict unless set)", {"strict": "mtls"})
+
+
+def _nsm(found: Found, daemons: Mapping[str, Object] | None) -> None:
+    manager = (daemons or {}).get("nsmgr")
+    if manager is not None:
+        images = [str(one["image"]) for one in manager["spec"]["template"]["spec"]["containers"]]
+        found["mesh.version"] = (next(filter(None, map(image_version, images)), None), "image of DaemonSet nsmgr")
+
+
+def _mtls(look: Look, found: Found, said: str, source: str, clear: Mapping[str, str]) -> None:
+    found["mesh.mtls"] = (said, source)
+    found["mesh.encryption"] = (clear.get(said), source)
+    if said not in clear:
+        look.tell("mesh.encryption", f"{source}: {said} lets both plain and encrypted connections in")
