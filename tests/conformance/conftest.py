@@ -45,7 +45,7 @@ def run(allocation: Allocation) -> Run:
     count = iter(range(1000))
 
     def to_the_end(*argv: str, env: Mapping[str, str] | None = None, fetch: tuple[str, ...] = (), cpus: tuple[int, ...] = ()) -> Completed:
-        command = Command(argv=argv, role=Role.CLIENT, timeout_s=30, env=env or {}, fetch=fetch, cpus=cpus)
+        command = Command(argv=argv, role=Role.CLIENT, timeout_s=60, env=env or {}, fetch=fetch, cpus=cpus)
         job = allocation.start(command, f"job-{next(count)}")
         job.wait(command.timeout_s)
         return job.collect()

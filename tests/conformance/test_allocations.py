@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import socket
 import time
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from benchspec.engine.errors import RunFailed
 from benchspec.engine.ports import Allocation, Command, Endpoint, Server, Session, Tool
 from benchspec.engine.spec import Role, RolePlace
-from benchspec.engine.usage import summarise
+from benchspec.engine.usage import parse_stat, summarise
 from tests.conformance.beds import Bed
 
 LISTENER = """
@@ -26,7 +27,7 @@ while True:
 CANARY = "canary-0f3a9c"
 
 
-def server(allocation: Allocation, *argv: str, ready_timeout_s: float = 10.0) -> Server:
+def server(allocation: Allocation, *argv: str, ready_timeout_s: float = 60.0) -> Server:
     endpoint = allocation.surroundings().endpoints[Role.SERVER]
     filled = tuple(argument.replace("PORT", str(endpoint.port)).replace("ADDRESS", endpoint.host) for argument in argv)
     return Server(command=Command(argv=filled, role=Role.SERVER, timeout_s=60), endpoint=endpoint, ready_timeout_s=ready_timeout_s)
@@ -57,8 +58,8 @@ def test_a_server_that_fails_is_told_with_its_own_words(allocation: Allocation) 
 
 
 def test_a_server_that_never_listens_is_ended(bed: Bed, allocation: Allocation) -> None:
-    with pytest.raises(RunFailed, match=r"within 0\.3 s") as caught:
-        allocation.serve(server(allocation, "sh", "-c", "echo still loading >&2; sleep 300", ready_timeout_s=0.3), "deaf")
+    with pytest.raises(RunFailed, match="within 2 s") as caught:
+        allocation.serve(server(allocation, "sh", "-c", "echo still loading >&2; sleep 300", ready_timeout_s=2), "deaf")
     assert "still loading" in str(caught.value)
     assert bed.marked("BENCHSPEC_JOB=deaf") == []
 
@@ -67,7 +68,7 @@ def test_a_port_that_is_taken_is_told_before_the_start(bed: Bed, allocation: All
     endpoint = allocation.surroundings().endpoints[Role.SERVER]
     bed.server(f"python3 -c '{LISTENER}' {endpoint.port} 0 {endpoint.host} >/dev/null 2>&1 & echo $! >/tmp/{bed.run_id}-taken")
     try:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while not bed.server(f"ss -Hltn 'sport = :{endpoint.port}'") and time.monotonic() < deadline:
             time.sleep(0.02)
         with pytest.raises(RunFailed, match="listens"):
@@ -93,7 +94,7 @@ def test_release_leaves_nothing(bed: Bed, session: Session) -> None:
     allocation.serve(server(allocation, "python3", "-c", LISTENER, "PORT", "0", "ADDRESS"), "released-server")
     allocation.start(Command(argv=("sh", "-c", "setsid sleep 307 & sleep 307"), role=Role.CLIENT, timeout_s=60), "released-client")
     ended = allocation.start(Command(argv=("true",), role=Role.CLIENT, timeout_s=60), "released-ended")
-    ended.wait(10)
+    ended.wait(60)
     allocation.release()
     assert bed.marked("BENCHSPEC_ALLOCATION=released") == []
     assert bed.everywhere(f'find "{bed.state}"') == before
@@ -126,7 +127,7 @@ def test_leftovers_of_a_dead_controller_are_found_and_removed_and_nothing_else(b
     session = bed.connect()
     allocation = session.allocate([RolePlace(role=Role.CLIENT, site="here")], "left")
     allocation.start(Command(argv=("sh", "-c", "setsid sleep 310 & env -i sleep 311"), role=Role.CLIENT, timeout_s=60), "left-1")
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while len(bed.shell("pgrep -x -f 'sleep (310|311)'").split()) < 2 and time.monotonic() < deadline:
         time.sleep(0.02)
     leftovers = bed.runner.leftovers(bed.site, bed.run_id)
@@ -149,47 +150,52 @@ def test_leftovers_of_a_dead_controller_are_found_and_removed_and_nothing_else(b
 
 def test_a_secret_reaches_the_program_and_nothing_else(bed: Bed, allocation: Allocation) -> None:
     script = 'echo "${#TOKEN}"; echo all >ready; while [ -e ready ]; do sleep 0.02; done'
-    job = allocation.start(Command(argv=("sh", "-c", script), role=Role.CLIENT, timeout_s=30, secrets={"TOKEN": CANARY}), "secret")
-    deadline = time.monotonic() + 10
+    job = allocation.start(Command(argv=("sh", "-c", script), role=Role.CLIENT, timeout_s=120, secrets={"TOKEN": CANARY}), "secret")
+    deadline = time.monotonic() + 60
     workdir = Path(allocation.surroundings().workdirs[Role.CLIENT])
     while bed.shell(f'ls "{workdir}"').split() != ["ready"] and time.monotonic() < deadline:
         time.sleep(0.02)
     needle = f"$(printf %s {CANARY[:6]}; printf %s {CANARY[6:]})"  # not in the searching shell's own arguments
     assert bed.shell(f'grep -l -a -e "{needle}" /proc/[0-9]*/cmdline; grep -r -l -a -e "{needle}" "{bed.state}"') == ""
     bed.shell(f'rm "{workdir}/ready"')
-    job.wait(10)
+    job.wait(60)
     assert job.collect().stdout == f"{len(CANARY)}\n".encode()
 
 
 def test_a_secret_among_the_arguments_is_refused(bed: Bed, allocation: Allocation) -> None:
     with pytest.raises(RunFailed, match="secret"):
-        allocation.start(Command(argv=("echo", f"--token={CANARY}"), role=Role.CLIENT, timeout_s=30, secrets={"TOKEN": CANARY}), "careless")
+        allocation.start(Command(argv=("echo", f"--token={CANARY}"), role=Role.CLIENT, timeout_s=120, secrets={"TOKEN": CANARY}), "careless")
     assert CANARY not in bed.shell(f'grep -r -a canary "{bed.state}"')
 
 
 def test_a_monitor_sees_what_a_busy_program_does(allocation: Allocation) -> None:
     sampler = allocation.sample(Role.CLIENT, 0.1)
-    job = allocation.start(Command(argv=("sh", "-c", "while :; do :; done"), role=Role.CLIENT, timeout_s=60), "busy")
-    time.sleep(0.6)
-    job.cancel()
+    busy = Command(argv=("python3", "-c", "import time\nwhile time.process_time() < 0.5: pass"), role=Role.CLIENT, timeout_s=120)
+    job = allocation.start(busy, "busy")
+    job.wait(120)
     samples = sampler.stop()
     assert sampler.stop() == samples
-    assert len(samples) >= 4
+    assert len(samples) >= 3, "at the start, at the end, and in between"
+    # the program used half a second, whatever else went on; a hypervisor may have taken part of it
+    used = (samples[-1].values[f"cpu.{state}"] - samples[0].values[f"cpu.{state}"] for state in ("user", "nice", "system", "steal"))
+    assert sum(used) / os.sysconf("SC_CLK_TCK") > 0.25
     usage = summarise(samples)
-    assert usage["cpu.user"] > 0.2
+    assert usage["cpu.user"] > 0
     assert 0 <= usage["cpu.steal"] <= 1
     assert usage["memory.used"] > 2**20
     assert usage["load.1m"] >= 0
 
 
-def test_a_monitor_of_a_pinned_role_looks_at_its_cpus(session: Session) -> None:
+def test_a_monitor_of_a_pinned_role_looks_at_its_cpus(bed: Bed, session: Session) -> None:
     allocation = session.allocate([RolePlace(role=Role.CLIENT, site="here", cpus=(0,))], "watched")
-    sampler = allocation.sample(Role.CLIENT, 10)
-    job = allocation.start(Command(argv=("sh", "-c", "while :; do :; done"), role=Role.CLIENT, timeout_s=60), "watched-1")
-    time.sleep(0.5)
-    job.cancel()
-    usage = summarise(sampler.stop())
-    assert usage["cpu.busy"] + usage["cpu.steal"] > 0.7
+    # what each CPU has done since boot tells them apart, however busy they are: the monitor's counts lie between two looks at the same one
+    before = parse_stat(bed.shell("cat /proc/stat"))
+    samples = allocation.sample(Role.CLIENT, 10).stop()
+    after = parse_stat(bed.shell("cat /proc/stat"))
+    for state in ("user", "nice", "system", "softirq"):
+        seen = [before[0][state], *(one.values[f"cpu.{state}"] for one in samples), after[0][state]]
+        assert len(seen) >= 4
+        assert seen == sorted(seen)
     allocation.release()
 
 
@@ -242,6 +248,6 @@ def test_a_session_goes_on_after_the_clean_up_of_what_was_before(bed: Bed, sessi
         bed.runner.remove(bed.site, leftover)
     allocation = session.allocate([RolePlace(role=Role.CLIENT, site="here")], "afterwards")
     job = allocation.start(Command(argv=("true",), role=Role.CLIENT, timeout_s=60), "afterwards-1")
-    job.wait(10)
+    job.wait(60)
     assert job.collect().exit_code == 0
     allocation.release()

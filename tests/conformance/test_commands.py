@@ -135,8 +135,8 @@ def test_a_program_sees_itself_pinned(run: Run, bed: Bed) -> None:
 
 def test_the_role_s_cpus_hold_where_the_command_names_none(session: Session) -> None:
     allocation = session.allocate([RolePlace(role=Role.CLIENT, site="here", cpus=(0,))], "pinned")
-    job = allocation.start(Command(argv=("grep", "Cpus_allowed_list", "/proc/self/status"), role=Role.CLIENT, timeout_s=9), "pinned-1")
-    job.wait(9)
+    job = allocation.start(Command(argv=("grep", "Cpus_allowed_list", "/proc/self/status"), role=Role.CLIENT, timeout_s=60), "pinned-1")
+    job.wait(60)
     assert job.collect().stdout.split()[1] == b"0"
     allocation.release()
 

@@ -30,12 +30,12 @@ LISTENER = "import socket, sys\ns = socket.create_server(('', int(sys.argv[1])))
 def test_a_path_is_what_it_says(cluster: Cluster, connect: Connect, path: TrafficPath, placement: Placement) -> None:
     allocation = allocate(connect(), *BOTH, demand=Demand(path=path, placement=placement))
     endpoint = allocation.surroundings().endpoints[Role.SERVER]
-    command = Command(argv=("python3", "-c", LISTENER, str(endpoint.port)), role=Role.SERVER, timeout_s=60)
-    allocation.serve(Server(command=command, endpoint=endpoint), "server")
-    allocation.reach(Role.CLIENT, endpoint, 10)
+    command = Command(argv=("python3", "-c", LISTENER, str(endpoint.port)), role=Role.SERVER, timeout_s=300)
+    allocation.serve(Server(command=command, endpoint=endpoint, ready_timeout_s=60), "server")
+    allocation.reach(Role.CLIENT, endpoint, 60)
     argv = ("bash", "-c", f"exec 3<>/dev/tcp/{endpoint.host}/{endpoint.port}; cat <&3")
-    job = allocation.start(Command(argv=argv, role=Role.CLIENT, timeout_s=30), "client")
-    job.wait(30)
+    job = allocation.start(Command(argv=argv, role=Role.CLIENT, timeout_s=60), "client")
+    job.wait(60)
     assert job.collect().stdout == b"hello"
     nodes = {role: node.name for role, node in allocation.nodes().items()}
     assert (nodes[Role.CLIENT] == nodes[Role.SERVER]) is (placement is Placement.SAME_NODE)
