@@ -272,6 +272,35 @@ class ObservedDifference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LoadRow:
+    """What the node of a role was busy with during an experiment's trials: shares of all its CPUs, and memory in use. Empty: not known."""
+
+    target: str
+    cell: str
+    role: str
+    busy: str
+    user: str
+    system: str
+    softirq: str
+    iowait: str
+    steal: str
+    memory: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerRow:
+    """What one container of a role's pod used: CPU time in a trial and for each request or operation, and its working set. Empty: not known."""
+
+    target: str
+    cell: str
+    role: str
+    container: str
+    cpu: str
+    per_sample: str
+    memory: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class View:
     """Everything a page says. ``run_id``, ``spec_sha256`` and ``version`` also stamp docs pages for ``docs check``."""
 
@@ -300,6 +329,8 @@ class View:
     confidence: str = "95 %"
     baseline: str = ""
     labels: tuple[Item, ...] = field(default=())
+    loads: tuple[LoadRow, ...] = ()
+    containers: tuple[ContainerRow, ...] = ()
 
     @property
     def figures(self) -> tuple[Figure, ...]:

@@ -20,6 +20,7 @@ from .selection import compare_facts
 from .sentences import Tone
 from .sweeps import write_saturation
 from .trials import list_excluded, list_raw, tally_trials
+from .usage import list_containers, list_loads
 from .values import make_slugs
 
 MOST_SUBJECTS = 3
@@ -60,6 +61,8 @@ def build_view(run: RunData, analysis: Analysis) -> View:
         confidence=write_declared(analysis.confidence),
         baseline=context.title(analysis.baseline) if analysis.baseline else "",
         labels=tuple(Item(name=name, text=text) for name, text in sorted(run.spec.labels.items())),
+        loads=list_loads(run, context.titles),
+        containers=list_containers(run, context.titles),
     )
 
 
