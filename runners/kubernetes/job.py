@@ -82,15 +82,15 @@ class PodJob:
         """
         if self._ended:
             return
-        if not self._container.await_word(f"ended {self.job_id}", timeout_s) and not self._look():
+        if self._container.await_word(f"ended {self.job_id}", timeout_s):
+            self._ended = True  # its exit code is written before the word
+        elif not self._look():
             self.cancel()
             raise JobTimeout(
                 f"{self._program} did not end within {timeout_s:g} s; its process group was killed",
                 where=f"job {self.job_id}",
                 remedy="raise the workload's duration or find out why it hangs; its output so far was kept",
             )
-        if not self._ended and not self._look():
-            raise self._lost()
 
     def _look(self) -> bool:
         """Whether it has ended, asked in the container. Raises RunFailed when it died without leaving an exit code."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from ...engine.errors import RunFailed
 from .api import Api
 from .failures import PodLost
+from .manifests import ephemeral_claim
 from .names import Object
 
 SCHEDULING_S = 120.0
@@ -20,14 +21,15 @@ REMOVAL_S = 120.0
 _PULLING = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable"})
 _BROKEN = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError", "CrashLoopBackOff"})
 _TOLERATED_PULLS_S = 20.0
+_PROVISIONING_S = 5.0
 
 
 class NotScheduled(RunFailed):
     """No node takes a pod."""
 
 
-def await_running(api: Api, selector: str, count: int) -> Mapping[str, Object]:
-    """The pods of ``selector`` by the role they are for, once ``count`` of them run.
+def await_running(api: Api, selector: str, roles: Collection[str]) -> Mapping[str, Object]:
+    """The pods of ``selector`` by the role they are for, once those for ``roles`` run.
 
     Raises:
         NotScheduled, PodLost, RunFailed: one never will; the message has the reason and the event.
@@ -42,7 +44,7 @@ def await_running(api: Api, selector: str, count: int) -> Mapping[str, Object]:
                 raise PodLost(f"pod {pod['metadata']['name']} was deleted while it started", where=api.where)
             seen[pod["metadata"]["name"]] = pod
             running = {p["metadata"]["labels"]["benchspec.dev/role"]: p for p in seen.values() if _runs(p)}
-            if len(running) == count:
+            if running.keys() >= set(roles):
                 return running
         waited_s = time.monotonic() - began
         for pod in seen.values():
@@ -67,6 +69,8 @@ def _raise_if_stuck(api: Api, pod: Object, waited_s: float, failing_since: dict[
             raise _not_scheduled(api, pod, str(condition.get("message", "")))
         if unschedulable and "storageclass" in str(condition.get("message", "")) and waited_s > 5:
             raise _not_scheduled(api, pod, str(condition["message"]))
+    if not pod["spec"].get("nodeName") and waited_s > _PROVISIONING_S:
+        _raise_if_refused(api, pod, waited_s)
     for one in status.get("containerStatuses") or []:
         waiting = one["state"].get("waiting") or {}
         reason, message = waiting.get("reason", ""), waiting.get("message", "")
@@ -76,6 +80,19 @@ def _raise_if_stuck(api: Api, pod: Object, waited_s: float, failing_since: dict[
                 remedy = "name an image that the nodes can pull, and `image_pull_secrets` where it is private" if reason in _PULLING else None
                 told = message or events(api, "Pod", name)
                 raise RunFailed(f"pod {name} does not start: {reason} of image {one['image']}: {told}", where=api.where, remedy=remedy)
+
+
+def _raise_if_refused(api: Api, pod: Object, waited_s: float) -> None:
+    """A pod whose claim gets no volume waits without a word; the claim's events have the provisioner's. It may have luck later, or says never."""
+    for claim in _claims(pod):
+        told = events(api, "PersistentVolumeClaim", claim)
+        never = "does not support" in told
+        if "ProvisioningFailed" in told and (never or waited_s > SCHEDULING_S):
+            raise RunFailed(
+                f"pod {pod['metadata']['name']} gets no volume: claim {claim}: {told}",
+                where=api.where,
+                remedy="leave out `storage.mode`, or name a class whose provisioner can do it" if never else "see what the provisioner's log says",
+            )
 
 
 def _not_scheduled(api: Api, pod: Object, message: str) -> NotScheduled:
@@ -89,7 +106,8 @@ def _not_scheduled(api: Api, pod: Object, message: str) -> NotScheduled:
 
 def _claims(pod: Object) -> list[str]:
     volumes = pod["spec"].get("volumes") or []
-    return [v["persistentVolumeClaim"]["claimName"] for v in volumes if "persistentVolumeClaim" in v]
+    own = [ephemeral_claim(pod["metadata"]["name"], v["name"]) for v in volumes if "ephemeral" in v]
+    return [*(v["persistentVolumeClaim"]["claimName"] for v in volumes if "persistentVolumeClaim" in v), *own]
 
 
 def _claim_state(api: Api, name: str) -> str:
@@ -151,16 +169,29 @@ def state(pod: Object) -> str:
 
 
 def await_gone(api: Api, path: str, selector: str) -> None:
-    """Wait until nothing of ``selector`` is listed any more. Raises RunFailed naming what stays."""
+    """Wait until nothing of ``selector`` is listed any more; pods that have ended are not waited for. Raises RunFailed naming what stays."""
     deadline = time.monotonic() + REMOVAL_S
     left = {item["metadata"]["name"] for item in api.items(path, labelSelector=selector)}
     while left and time.monotonic() < deadline:
         for item in api.watch(path, min(deadline, time.monotonic() + 10), labelSelector=selector):
             if item.get("_deleted"):
                 left.discard(item["metadata"]["name"])
+            elif _over(item):
+                api.delete(f"{path}/{item['metadata']['name']}", grace_s=0)
             if not left:
                 break
         left = {item["metadata"]["name"] for item in api.items(path, labelSelector=selector)}
     if left:
         raise RunFailed(f"{', '.join(sorted(left))} does not go away: {events(api, 'Pod', min(left))}", where=api.where,
                         remedy="see whether its node is Ready; a node that is gone keeps its pods until it is removed")  # fmt: skip
+
+
+def _over(item: Object) -> bool:
+    """Whether it is a pod on its way out of which nothing runs any more, as its kubelet says, which would keep its name for a second or two yet.
+
+    Not one with a volume claim: only the kubelet's last word tells that the volume is not in use any more.
+    """
+    status = item.get("status", {})
+    statuses = [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]
+    ended = bool(statuses) and all("terminated" in one["state"] for one in statuses)
+    return ended and "deletionTimestamp" in item["metadata"] and not _claims(item)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from ...engine.errors import RunFailed
 from ...engine.ports import Demand
 from ...engine.spec import TrafficPath
-from ...engine.units import Dimension, parse_quantity
 from . import manifests, pods
 from .api import Api
 from .container import Container
@@ -19,7 +18,6 @@ from .names import GROUP, Object, Ownership
 from .options import Options
 
 BATCH = "batch/v1"
-DEFAULT_VOLUME_BYTES = 2**30
 _ROUNDS = 3
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -55,13 +53,12 @@ def make(place: Place, allocation_id: str, part: Part, demand: Demand) -> Object
     """Create what a role needs, or find it; return its Service."""
     api, ownership = place.api, place.ownership
     claims = api.namespaced("persistentvolumeclaims")
-    if part.volume:  # first: the scheduler gives up on a pod whose claim is not there yet, and comes back to it late
-        size = demand.storage.get("size")
-        size_bytes = round(parse_quantity(str(size), Dimension.BYTES)) if size else DEFAULT_VOLUME_BYTES
-        _create(api, claims, manifests.claim(ownership, allocation_id, part, demand, size_bytes))
+    claimed = part.volume and not part.ephemeral
+    if claimed:  # first: the scheduler gives up on a pod whose claim is not there yet, and comes back to it late
+        _create(api, claims, manifests.claim(ownership, allocation_id, part, demand))
     made = _create(api, api.namespaced("jobs", group=BATCH), manifests.job(place.options, ownership, allocation_id, part, demand))
     owner = manifests.owner({"apiVersion": BATCH, "kind": "Job", **made})
-    if part.volume:
+    if claimed:
         api.patch(f"{claims}/{part.volume}", {"metadata": {"ownerReferences": [owner]}})
     if part.service:
         return _create(api, api.namespaced("services"), manifests.service(ownership, allocation_id, part, demand, owner))
@@ -139,9 +136,10 @@ def _hex(address: str) -> tuple[str, ...]:
 def remove(place: Place, selector: str) -> None:
     """Remove Jobs, pods, Services and volume claims of ``selector`` and see that they are gone."""
     api = place.api
-    paths = [api.namespaced("jobs", group=BATCH), api.namespaced("services"), api.namespaced("persistentvolumeclaims"), api.namespaced("pods")]
+    # pods first: a Job that goes takes its mark off them, and a kubelet that is busy with that attends to their end a second later
+    paths = [api.namespaced("pods"), api.namespaced("jobs", group=BATCH), api.namespaced("services"), api.namespaced("persistentvolumeclaims")]
     for path in paths:
         for found in api.items(path, labelSelector=selector):
-            api.delete(f"{path}/{found['metadata']['name']}", grace_s=1 if path is paths[-1] else None)
-    for path in reversed(paths):
+            api.delete(f"{path}/{found['metadata']['name']}", grace_s=1 if path is paths[0] else None)
+    for path in paths:
         pods.await_gone(api, path, selector)
