@@ -30,7 +30,7 @@ SECTION_FACTS = {
     "kubernetes": ("distribution", "version", "node_image", "proxy_mode"),
     "cni": ("name", "version", "mode", "mtu", "encryption", "network_policy"),
     "mesh": ("name", "version", "mode", "encryption", "protocol"),
-    "storage": ("class", "provisioner", "disk", "size", "encryption", "cache", "filesystem", "binding"),
+    "storage": ("class", "provisioner", "disk", "size", "encryption", "cache", "filesystem", "binding", "mode", "ephemeral"),
 }
 """Sections whose keys are claims called SECTION.KEY."""
 

@@ -45,16 +45,22 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What an allocation offers to a workload's commands: endpoints and private work directories per role."""
+    """What an allocation offers to a workload's commands: endpoints and private work directories per role.
+
+    ``devices``: the path of the raw device that a role got where the target's volumes are block devices; such a role's work directory is elsewhere.
+    """
 
     endpoints: Mapping[Role, Endpoint]
     workdirs: Mapping[Role, str]
+    devices: Mapping[Role, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
     """What an experiment asks of an allocation beyond its roles: the path between them, where they may lie, their image, and the volume that
     ``volumes`` (roles) get. A runner whose ``unsupported`` let the experiment pass provides it, and ignores what has no meaning on its sites.
+
+    ``ports``: how many consecutive ports its servers listen on, from their endpoint's on; whatever lies on the path lets all of them through.
     """
 
     path: TrafficPath | None = None
@@ -62,6 +68,7 @@ class Demand:
     image: str | None = None
     storage: Mapping[str, Json] = field(default_factory=dict)
     volumes: tuple[Role, ...] = ()
+    ports: int = 1
 
 
 NO_DEMAND = Demand()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..engine.errors import ParseError
+from ..engine.errors import ParseError, SpecError
 from ..engine.ports import Command, Commands, Completed, PlacedFile, Surroundings, Tool
 from ..engine.results import Measurement, Metric
 from ..engine.spec import Experiment, Json, Role
@@ -52,22 +52,38 @@ def duration_s(parameters: Mapping[str, Json]) -> float:
 def commands(experiment: Experiment, surroundings: Surroundings) -> Commands:
     """One fio with a job file, its JSON in a file of its own so that notes on stdout do no harm. Raises SpecError.
 
-    Files are laid out in ``directory``, else in the target's storage path, else in the work directory.
+    What is measured is the raw device that the client got; without one, files that are laid out in ``directory``, else in the target's storage path,
+    else in the work directory.
     """
     parameters, workdir = experiment.parameters, surroundings.workdirs[Role.CLIENT]
+    device = surroundings.devices.get(Role.CLIENT)
+    if device is not None:
+        _refuse_files(parameters)
     directory = text(parameters, "directory") or text(experiment.storage, "path") or workdir
-    if directory != workdir:
+    if device is None and directory != workdir:
         parameters = {"unlink": True, **parameters}  # nothing else would remove the files there
     argv = (
         "fio",
         f"--output={workdir}/{OUTPUT}",  # first: fio empties it before anything can fail
         "--output-format=json",
-        f"--directory={directory.replace(':', chr(92) + ':')}",  # fio takes a bare colon for a separator
+        f"--directory={_escaped(directory)}" if device is None else f"--filename={_escaped(device)}",
         f"{workdir}/{JOB_FILE}",
     )
     cpus = next((place.cpus for place in experiment.roles if place.role is Role.CLIENT), ())
     client = Command(argv=argv, role=Role.CLIENT, timeout_s=fio_jobs.deadline_s(parameters), fetch=(OUTPUT,), cpus=cpus)
     return Commands(clients=(client,), files=(PlacedFile(role=Role.CLIENT, name=JOB_FILE, data=fio_jobs.job_file(parameters)),))
+
+
+def _escaped(path: str) -> str:
+    """fio takes a bare colon for a separator."""
+    return path.replace(":", "\\:")
+
+
+def _refuse_files(parameters: Mapping[str, Json]) -> None:
+    """A job that names files would write beside the device, and be taken for a measurement of it. Raises SpecError."""
+    named = fio_jobs.file_options(parameters)
+    if named:
+        raise SpecError(f"found {named[0]} for a volume in block mode, where fio measures the raw device", remedy=f"leave out {named[0]}")
 
 
 def output_files(parameters: Mapping[str, Json]) -> Sequence[str]:

@@ -158,6 +158,14 @@ def names(parameters: Mapping[str, Json]) -> tuple[str, ...]:
     return tuple(job.name for job in jobs(parameters)) if parameters.keys() & {"rw", "jobs", "preset"} else ()
 
 
+def file_options(parameters: Mapping[str, Json]) -> tuple[str, ...]:
+    """The options by which the jobs say themselves which files they use, each once. Raises SpecError."""
+    if given := text(parameters, "job_text"):
+        return fio_text.file_options(given)
+    own = dict.fromkeys(name for job in jobs(parameters) for name in ("filename",) if name in job.settings)
+    return (*(("directory",) if "directory" in parameters else ()), *own)
+
+
 def length_s(parameters: Mapping[str, Json]) -> float:
     """Seconds one execution takes, ramps included, the files being there: jobs add up where they wait for each other. Raises SpecError."""
     total = longest = 0.0

@@ -23,6 +23,7 @@ _TIMES: Mapping[str, float] = {
     "d": 86400.0,
 }
 _SIZES: Mapping[str, float] = {"": 1.0, "k": 2.0**10, "m": 2.0**20, "g": 2.0**30, "t": 2.0**40, "p": 2.0**50}
+_FILES = ("filename", "directory", "opendir", "filename_format")
 _UNTOLD_S = 60.0
 _UNTOLD_BYTES = 2.0**30
 """What a job counts that does not say how long it runs or how large its file is."""
@@ -36,6 +37,11 @@ def names(given: str) -> tuple[str, ...]:
 def schedule(given: str) -> Sequence[tuple[float, bool]]:
     """For each job its ramp and run time in s, and whether it waits for the jobs before it."""
     return [(_time(o.get("ramp_time"), 0.0) + _time(o.get("runtime"), _UNTOLD_S), "stonewall" in o or "wait_for_previous" in o) for o in _jobs(given)]
+
+
+def file_options(given: str) -> tuple[str, ...]:
+    """The options in the file that say which files or directories are used, each once."""
+    return tuple(dict.fromkeys(name for _, options in _sections(given) for name in _FILES if name in options))
 
 
 def size_bytes(given: str) -> float:

@@ -94,6 +94,11 @@ def duration_s(parameters: Mapping[str, Json]) -> float:
     return iteration * _confidence(parameters)[1]
 
 
+def ports(parameters: Mapping[str, Json]) -> int:
+    """The control port and one data port for each stream, behind each other."""
+    return 1 + integer(parameters, "streams", 1)
+
+
 def _test(parameters: Mapping[str, Json]) -> str:
     return text(parameters, "test", "TCP_STREAM")
 

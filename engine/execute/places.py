@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ...workloads.registry import get_workload
 from ..errors import BenchspecError, RunFailed
 from ..ports import Allocation, Command, Commands, Demand, Job, Node, Sampler, Server, Session, Surroundings, Workload
 from ..results import Fact
 from ..secrets import REFERENCE, split_environment
-from ..spec import Experiment, Role
+from ..spec import Experiment, Json, Role
 from .sites import on_site
 
 REACHED_WITHIN_S = 10.0
@@ -54,6 +54,7 @@ class Place:
         return Surroundings(
             endpoints={role: endpoint for part in parts for role, endpoint in part.endpoints.items()},
             workdirs={role: workdir for part in parts for role, workdir in part.workdirs.items()},
+            devices={role: device for part in parts for role, device in part.devices.items()},
         )
 
     def nodes(self) -> dict[Role, Node]:
@@ -145,6 +146,12 @@ def volumes_of(experiment: Experiment) -> tuple[Role, ...]:
     return tuple(getattr(get_workload(experiment.tool), "VOLUMES", ()))
 
 
+def ports_of(experiment: Experiment) -> int:
+    """On how many consecutive ports its servers listen (the workload's own function ``ports``, where it has one)."""
+    count: Callable[[Mapping[str, Json]], int] = getattr(get_workload(experiment.tool), "ports", lambda _: 1)
+    return count(experiment.parameters)
+
+
 def _demand(experiment: Experiment) -> Demand:
     return Demand(
         path=experiment.path,
@@ -152,6 +159,7 @@ def _demand(experiment: Experiment) -> Demand:
         image=experiment.image,
         storage=experiment.storage,
         volumes=volumes_of(experiment),
+        ports=ports_of(experiment),
     )
 
 

@@ -88,7 +88,7 @@ BS232 warning | the CVM claim contradicts the machine type | For example cvm: tr
 BS233 error | CNI encryption without a CNI | cni.encryption says who encrypts only when cni.name says what the CNI is.
 BS234 note | a network policy engine that nothing brings | Neither the CNI nor a component is called so; policies would silently not be enforced.
 BS235 warning | an impossible MTU | An encapsulated packet needs 50 bytes more (vxlan, geneve; wireguard 60 to 80), so the inner MTU cannot be the link's.
-BS236 error | a storage class without Kubernetes | class, provisioner, binding and create need a kubernetes runner; use storage.path elsewhere.
+BS236 error | a storage class without Kubernetes | class, provisioner, binding, create, mode and ephemeral need a kubernetes runner; use storage.path elsewhere.
 BS237 note | a Windows target | It needs the ssh runner with shell: powershell, and fewer facts can be observed.
 BS238 warning | no node has this role | The node groups name their roles, and none has the one a workload needs.
 BS239 warning | an unknown provider | It is close to a known one.

@@ -146,7 +146,7 @@ def _mtu(cni: Mapping[str, Json], path: Path) -> Iterator[Problem]:
 def storage(view: View) -> Iterator[Problem]:
     """BS236: storage classes exist only where Kubernetes is."""
     for name, target in view.targets.items():
-        for key in ("class", "provisioner", "parameters", "binding", "create"):
+        for key in ("class", "provisioner", "parameters", "binding", "create", "mode", "ephemeral"):
             if key in mapping(target.get("storage")) and view.without_kubernetes(name):
                 found = f"storage.{key} on a {alternatives(sorted(view.kinds(name)), 'runner of kind ')} runner"
                 yield Problem(

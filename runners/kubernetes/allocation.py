@@ -43,6 +43,7 @@ class PodAllocation:
         return Surroundings(
             endpoints={role: Endpoint(host=share.host, port=share.part.port) for role, share in self._shares.items()},
             workdirs={role: share.part.workdir for role, share in self._shares.items()},
+            devices={role: manifests.DEVICE for role, share in self._shares.items() if share.part.raw},
         )
 
     def put(self, role: Role, name: str, data: bytes) -> None:
@@ -136,9 +137,10 @@ class PodAllocation:
                 answer = share.container.run(facts.path_script(self._pingable(far, peers)), timeout_s=facts.PATH_TIMEOUT_S + 30)
                 found += facts.parse_path(answer.stdout)
             if share.part.volume:
-                bound = volumes.observe(self._place.api, share.part.volume)
+                bound = volumes.observe(self._place.api, share.part.claim_of(share.container.pod))
                 known = {fact.name for fact in bound if fact.value is not None}
-                disk = facts.parse_volume(share.container.run(facts.volume_script(share.part.workdir)).stdout)
+                raw = share.part.raw  # then the work directory is elsewhere
+                disk = () if raw else facts.parse_volume(share.container.run(facts.volume_script(share.part.workdir)).stdout)
                 found += [
                     *(fact for fact in disk if fact.name not in known),
                     *(fact for fact in bound if fact.name != "storage.size" or fact.name in known),

@@ -12,16 +12,24 @@ from dataclasses import dataclass
 
 from ...engine.ports import Demand
 from ...engine.spec import Placement, Role, TrafficPath
+from ...engine.units import Dimension, parse_quantity
 from .names import ALLOCATION, MANAGED_BY, RUN, Object, Ownership, label_value, object_name
 from .options import BEST_EFFORT, GUARANTEED, Options, RoleOptions, Sidecar
 
-CONTAINER = "role"
+CONTAINER, _VOLUME = "role", "volume"
 STATE = "/benchspec/state"
 JOBS = f"{STATE}/jobs"
 WORK = f"{STATE}/work"
 VOLUME = "/volume"
+DEVICE = "/dev/benchspec-volume"
+"""Where a volume in block mode is seen."""
+RAW = "Block"
+DEFAULT_VOLUME_BYTES = 2**30
 MEMORY = "/benchspec-memory"
 USER = 1000
+DISK_GROUP = 6
+"""``disk`` wherever Linux comes from Debian, Red Hat, SUSE, Alpine or Flatcar: raw devices belong to root and to it, and pods are not root."""
+_NODE_PORTS = (30000, 2768)
 _HOST = "kubernetes.io/hostname"
 _SERVICES = frozenset({TrafficPath.POD_TO_SERVICE, TrafficPath.HOST_TO_SERVICE})
 _HOST_CLIENTS = frozenset({TrafficPath.HOST_TO_HOST, TrafficPath.HOST_TO_SERVICE})
@@ -40,7 +48,10 @@ while :; do sleep 3600 & wait $!; done
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One role of an allocation: its pod's Job, its port, and whether it has a volume and a Service."""
+    """One role of an allocation: its pod's Job, its port, and whether it has a volume and a Service.
+
+    An ``ephemeral`` volume is claimed by the pod itself and goes with it; a ``raw`` one is a block device.
+    """
 
     role: Role
     name: str
@@ -50,11 +61,22 @@ class Part:
     host_network: bool
     volume: str | None
     service: str | None
+    ephemeral: bool = False
+    raw: bool = False
 
     @property
     def workdir(self) -> str:
-        """The role's work directory: on the volume where it has one."""
-        return f"{VOLUME}/benchspec" if self.volume else f"{WORK}/{self.role}"
+        """The role's work directory: on the volume where it has one with a file system."""
+        return f"{VOLUME}/benchspec" if self.volume and not self.raw else f"{WORK}/{self.role}"
+
+    def claim_of(self, pod: str) -> str:
+        """The name of the volume's claim; that of an ephemeral one follows from its pod's."""
+        return ephemeral_claim(pod, _VOLUME) if self.ephemeral else f"{self.volume}"
+
+
+def ephemeral_claim(pod: str, volume: str) -> str:
+    """What the cluster calls the claim that it makes for a pod's own volume."""
+    return f"{pod}-{volume}"
 
 
 def parts(options: Options, ownership: Ownership, allocation_id: str, roles: Sequence[Role], demand: Demand) -> Mapping[Role, Part]:
@@ -67,16 +89,19 @@ def _part(options: Options, ownership: Ownership, allocation_id: str, role: Role
     name = object_name(role, ownership.run_id, ownership.site, allocation_id)
     on_host = own.host_network or demand.path in (_HOST_CLIENTS if role in _CLIENTS else _HOST_SERVERS)
     served = role not in _CLIENTS and (demand.path in _SERVICES or demand.path is TrafficPath.NODE_PORT)
-    first, count = (30000, 2768) if demand.path is TrafficPath.NODE_PORT and served else (20000, 10000)
+    first, count = _NODE_PORTS if demand.path is TrafficPath.NODE_PORT and served else (20000, 10000)
+    volume = f"{name}-v" if role in demand.volumes and demand.storage.get("class") else None
     return Part(
         role=role,
         name=name,
-        port=first + int(name[-10:], 16) % count,
+        port=first + int(name[-10:], 16) % (count - demand.ports + 1),
         image=demand.image or own.image,
         options=own,
         host_network=on_host,
-        volume=f"{name}-v" if role in demand.volumes and demand.storage.get("class") else None,
+        volume=volume,
         service=f"{name}-s" if served else None,
+        ephemeral=volume is not None and demand.storage.get("ephemeral") is True,
+        raw=volume is not None and demand.storage.get("mode") == RAW,
     )
 
 
@@ -117,12 +142,12 @@ def _pod(options: Options, ownership: Ownership, allocation_id: str, part: Part,
             "resources": resources(options.qos, own),
             "volumeMounts": [
                 {"name": "state", "mountPath": "/benchspec"}, {"name": "memory", "mountPath": MEMORY},
-                *([{"name": "volume", "mountPath": VOLUME}] if part.volume else []),
+                *([{"name": _VOLUME, "mountPath": VOLUME}] if part.volume and not part.raw else []),
             ],
         }],
         "volumes": [
             {"name": "state", "emptyDir": {}}, {"name": "memory", "emptyDir": {"medium": "Memory", "sizeLimit": "64Mi"}},
-            *([{"name": "volume", "persistentVolumeClaim": {"claimName": part.volume}}] if part.volume else []),
+            *([_volume(ownership, allocation_id, part, demand)] if part.volume else []),
         ],
         "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": _apart(ownership, allocation_id, demand)}},
         # a node that is cut off is the trial's problem, not a reason to delete its pod while the trial may go on
@@ -134,7 +159,10 @@ def _pod(options: Options, ownership: Ownership, allocation_id: str, part: Part,
     if own.sidecars:
         spec["initContainers"] = [_sidecar(options.qos, one) for one in own.sidecars]
         spec["volumes"] += [_mounted(one, number, source) for one in own.sidecars for number, source in enumerate(one.mounts.values())]
-    if part.volume:
+    if part.raw:
+        spec["containers"][0]["volumeDevices"] = [{"name": _VOLUME, "devicePath": DEVICE}]
+        spec["securityContext"]["supplementalGroups"] = [DISK_GROUP]
+    elif part.volume:
         spec["securityContext"]["fsGroup"] = USER  # volumes belong to root
     if part.host_network:
         spec |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
@@ -200,28 +228,42 @@ def resources(qos: str, own: RoleOptions | Sidecar) -> Object:
 
 def service(ownership: Ownership, allocation_id: str, part: Part, demand: Demand, owner: Object) -> Object:
     """The Service before one role. The port is the same everywhere, since programs are told one port to listen on and to connect to."""
-    node_port = {"nodePort": part.port} if demand.path is TrafficPath.NODE_PORT else {}
-    ports = [{"name": p.lower(), "protocol": p, "port": part.port, "targetPort": part.port, **node_port} for p in ("TCP", "UDP")]
+    open_ = demand.path is TrafficPath.NODE_PORT
+    ports = [
+        {"name": f"{p.lower()}-{port}", "protocol": p, "port": port, "targetPort": port, **({"nodePort": port} if open_ else {})}
+        for port in range(part.port, part.port + demand.ports) for p in ("TCP", "UDP")
+    ]  # fmt: skip
     labels = ownership.labels(allocation_id, part.role)
     return {
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": {"name": part.service, "labels": labels, "ownerReferences": [owner]},
-        "spec": {"type": "NodePort" if node_port else "ClusterIP", "selector": labels, "ports": ports},
+        "spec": {"type": "NodePort" if open_ else "ClusterIP", "selector": labels, "ports": ports},
     }
 
 
-def claim(ownership: Ownership, allocation_id: str, part: Part, demand: Demand, size_bytes: int) -> Object:
+def claim(ownership: Ownership, allocation_id: str, part: Part, demand: Demand) -> Object:
     """The volume of one role; it will belong to the role's Job."""
+    metadata = {"name": part.volume, "labels": ownership.labels(allocation_id, part.role)}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": _claimed(demand)}
+
+
+def _volume(ownership: Ownership, allocation_id: str, part: Part, demand: Demand) -> Object:
+    """The volume in the pod: that of its claim, or one that the cluster claims for the pod alone and removes with it."""
+    if not part.ephemeral:
+        return {"name": _VOLUME, "persistentVolumeClaim": {"claimName": part.volume}}
+    template = {"metadata": {"labels": ownership.labels(allocation_id, part.role)}, "spec": _claimed(demand)}
+    return {"name": _VOLUME, "ephemeral": {"volumeClaimTemplate": template}}
+
+
+def _claimed(demand: Demand) -> Object:
+    storage, size = demand.storage, demand.storage.get("size")
+    size_bytes = round(parse_quantity(str(size), Dimension.BYTES)) if size else DEFAULT_VOLUME_BYTES
     return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": part.volume, "labels": ownership.labels(allocation_id, part.role)},
-        "spec": {
-            "accessModes": ["ReadWriteOnce"],
-            "storageClassName": str(demand.storage["class"]),
-            "resources": {"requests": {"storage": str(size_bytes)}},
-        },
+        "accessModes": ["ReadWriteOnce"],
+        "storageClassName": str(storage["class"]),
+        "volumeMode": str(storage.get("mode", "Filesystem")),
+        "resources": {"requests": {"storage": str(size_bytes)}},
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from ...engine.errors import RunFailed
 from .api import Api
@@ -28,8 +28,8 @@ class NotScheduled(RunFailed):
     """No node takes a pod."""
 
 
-def await_running(api: Api, selector: str, roles: Collection[str]) -> Mapping[str, Object]:
-    """The pods of ``selector`` by the role they are for, once those for ``roles`` run.
+def await_running(api: Api, selector: str, count: int) -> Mapping[str, Object]:
+    """The pods of ``selector`` by the role they are for, once ``count`` of them run.
 
     Raises:
         NotScheduled, PodLost, RunFailed: one never will; the message has the reason and the event.
@@ -44,7 +44,7 @@ def await_running(api: Api, selector: str, roles: Collection[str]) -> Mapping[st
                 raise PodLost(f"pod {pod['metadata']['name']} was deleted while it started", where=api.where)
             seen[pod["metadata"]["name"]] = pod
             running = {p["metadata"]["labels"]["benchspec.dev/role"]: p for p in seen.values() if _runs(p)}
-            if running.keys() >= set(roles):
+            if len(running) == count:
                 return running
         waited_s = time.monotonic() - began
         for pod in seen.values():

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from ...engine.ports import Command, Commands, Demand, Endpoint, RenderedFile, Surroundings
 from ...engine.shell_script import to_script
 from ...engine.spec import Experiment, Role, Site
-from ...engine.units import Dimension, parse_quantity
 from . import manifests
 from .names import Ownership
 from .options import read_options
@@ -18,9 +17,17 @@ _RUN, _ALLOCATION = "RUN", "ALLOCATION"
 
 
 def demand_of(experiment: Experiment) -> Demand:
-    """What the experiment asks for; a volume is shown for the client wherever the target claims a class."""
+    """What the experiment asks for; a volume is shown for the client wherever the target claims a class, and a port for each netperf stream."""
     volumes = (Role.CLIENT,) if experiment.tool in ("fio", "diskspd") and experiment.storage.get("class") else ()
-    return Demand(path=experiment.path, placement=experiment.placement, image=experiment.image, storage=experiment.storage, volumes=volumes)
+    streams = experiment.parameters.get("streams", 1)
+    return Demand(
+        path=experiment.path,
+        placement=experiment.placement,
+        image=experiment.image,
+        storage=experiment.storage,
+        volumes=volumes,
+        ports=1 + streams if experiment.tool == "netperf" and isinstance(streams, int) else 1,
+    )
 
 
 def placeholders(experiment: Experiment, site: Site) -> Surroundings:
@@ -29,6 +36,7 @@ def placeholders(experiment: Experiment, site: Site) -> Surroundings:
     return Surroundings(
         endpoints={role: Endpoint(host=part.service or f"{part.name}.pod", port=part.port) for role, part in parts.items()},
         workdirs={role: part.workdir for role, part in parts.items()},
+        devices={role: manifests.DEVICE for role, part in parts.items() if part.raw},
     )
 
 
@@ -47,11 +55,10 @@ def render(experiment: Experiment, site: Site, commands: Commands) -> list[Rende
     for role, part in parts.items():
         owner = manifests.owner({**_OWNER, "metadata": {"name": part.name, "uid": "UID"}})
         files.append(_manifest(f"{role}-job.json", manifests.job(options, ownership, _ALLOCATION, part, demand)))
-        if part.volume:
-            size = round(parse_quantity(str(demand.storage.get("size", "1 GiB")), Dimension.BYTES))
-            files.append(_manifest(f"{role}-volume.json", manifests.claim(ownership, _ALLOCATION, part, demand, size)))
-            if demand.storage.get("create") is True:
-                files.append(_manifest("storage-class.json", manifests.storage_class(ownership, demand)))
+        if part.volume and not part.ephemeral:
+            files.append(_manifest(f"{role}-volume.json", manifests.claim(ownership, _ALLOCATION, part, demand)))
+        if part.volume and demand.storage.get("create") is True:
+            files.append(_manifest("storage-class.json", manifests.storage_class(ownership, demand)))
         if part.service:
             files.append(_manifest(f"{role}-service.json", manifests.service(ownership, _ALLOCATION, part, demand, owner)))
     files += [RenderedFile(name=f"files/{placed.role}/{placed.name}", data=placed.data) for placed in commands.files if placed.role in parts]

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ...engine.errors import RunFailed
 from ...engine.ports import Commands, Leftover, Problem, RenderedFile, Session, Surroundings
 from ...engine.results import Finding
 from ...engine.spec import Experiment, Placement, Role, Site, Step, TrafficPath
+from .manifests import RAW
 from .options import is_pinned, read_options
 
 _PATHS = frozenset({
     None, TrafficPath.POD_TO_POD, TrafficPath.POD_TO_SERVICE, TrafficPath.POD_TO_HOST, TrafficPath.HOST_TO_HOST, TrafficPath.HOST_TO_SERVICE,
     TrafficPath.NODE_PORT,
 })  # fmt: skip
+
+
+def _unfit_volumes(experiment: Experiment, wanted: bool) -> Iterator[Problem]:
+    """What the spec says about a volume and this experiment cannot have."""
+    storage = experiment.storage
+    if storage.get("class") is None and (said := [key for key in ("mode", "ephemeral") if key in storage]):
+        yield Problem(message=f"found storage.{said[0]} without a class", remedy="name the storage class that the volume is of")
+    if wanted and storage.get("mode") == RAW:
+        if experiment.tool != "fio":
+            yield Problem(message=f"found storage.mode: Block for {experiment.tool}, which cannot measure a raw device", remedy="use fio")
+        if said := [key for key in ("path", "filesystem") if key in storage]:
+            yield Problem(message=f"found storage.{said[0]} and mode: Block, where there is no file system", remedy=f"leave out {said[0]}")
 
 
 class KubernetesRunner:
@@ -44,7 +57,7 @@ class KubernetesRunner:
         storage = experiment.storage
         if render.demand_of(experiment).volumes and storage.get("create") is True and not storage.get("provisioner"):
             problems.append(Problem(message="found storage with create: true and no provisioner", remedy="name the provisioner of the class"))
-        return problems
+        return [*problems, *_unfit_volumes(experiment, bool(render.demand_of(experiment).volumes))]
 
     def unsupported_step(self, step: Step, site: Site) -> Sequence[Problem]:
         """Why this lifecycle step cannot be carried out here: a chart needs helm, which the spec starts itself; and what no condition is."""

@@ -47,7 +47,7 @@ def _see_class(api: Api, name: str) -> None:
 
 
 def observe(api: Api, claim_name: str) -> list[Fact]:
-    """Class, provisioner, parameters, binding mode, size and name of the volume that a claim got; None for what we may not read."""
+    """Class, provisioner, parameters, binding, mode, size and name of the volume that a claim got; None for what we may not read."""
     claim = api.get(api.namespaced("persistentvolumeclaims", claim_name))
     class_name, volume_name = claim["spec"].get("storageClassName"), claim["spec"].get("volumeName")
     made_by = _read(api, f"{CLASSES}/{class_name}")
@@ -64,6 +64,8 @@ def observe(api: Api, claim_name: str) -> list[Fact]:
             "the storage class's parameters",
         ),
         "storage.binding": (made_by.get("volumeBindingMode"), "the storage class's volumeBindingMode"),
+        "storage.mode": (claim["spec"].get("volumeMode"), "the bound claim's spec.volumeMode"),
+        "storage.ephemeral": (any(one["kind"] == "Pod" for one in claim["metadata"].get("ownerReferences") or []), "the bound claim's owner"),
         "storage.size": (_bytes(capacity), "the bound claim's status.capacity"),
         "storage.volume": (volume_name, "the bound claim's spec.volumeName"),
         "storage.driver": (driver, "the bound volume's source"),

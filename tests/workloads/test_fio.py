@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from benchspec.engine.errors import ParseError, SpecError
 from benchspec.engine.ports import Completed, Workload
-from benchspec.engine.spec import Json
+from benchspec.engine.spec import Json, Role
 from benchspec.workloads import fio, fio_jobs
 from tests.workloads import trial
 from tests.workloads.tool_goldens import DATA, Golden, by_series, check, completed, goldens, sample
@@ -348,6 +349,40 @@ def test_real_refusal_leaves_no_old_result(tmp_path: Path) -> None:
     commands = fio.commands(trial.experiment(fio, {"rw": "read", "directory": "/nonexistent-directory"}), trial.surroundings(tmp_path))
     with pytest.raises(ParseError, match="/nonexistent-directory is not a directory"):
         fio.parse(trial.run(commands, tmp_path), {})
+
+
+RAW = dataclasses.replace(trial.surroundings("/w"), devices={Role.CLIENT: "/dev/sd:1"})
+
+
+def test_a_raw_device_is_measured_instead_of_files() -> None:
+    commands = fio.commands(trial.experiment(fio, {"rw": "read"}), RAW)
+    assert commands.clients[0].argv[3] == "--filename=/dev/sd\\:1"
+    assert b"unlink" not in commands.files[0].data
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"rw": "read", "filename": "f"}, "found filename for a volume in block mode"),
+        ({"rw": "read", "directory": "/mnt/x"}, "found directory"),
+        ({"job_text": "[global]\ndirectory=/mnt\n[j]\nrw=read\n"}, "found directory"),
+    ],
+)
+def test_jobs_that_name_files_beside_a_raw_device_are_refused(parameters: dict[str, Json], said: str) -> None:
+    with pytest.raises(SpecError, match=said):
+        fio.commands(trial.experiment(fio, parameters), RAW)
+
+
+def test_a_job_file_reaches_the_raw_device(tmp_path: Path) -> None:
+    trial.require("fio")
+    disk = tmp_path / "disk:1"
+    disk.write_bytes(bytes(2**20))
+    parameters: dict[str, Json] = {"job_text": "[j]\nrw=write\nbs=4k\nsize=1m\nioengine=psync\n"}
+    where = dataclasses.replace(trial.surroundings(tmp_path), devices={Role.CLIENT: str(disk)})
+    found = by_series(fio.parse(trial.run(fio.commands(trial.experiment(fio, parameters), where), tmp_path), parameters))
+    assert found["iops.write{job=j}"] > 0
+    assert disk.read_bytes() != bytes(2**20)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["disk:1", "fio.json", "job.fio"]
 
 
 def test_goldens_are_captured_from_the_real_tool() -> None:
