@@ -8,7 +8,7 @@ import time
 from ...engine.errors import RunFailed, UsageError
 from ...engine.ports import Leftover
 from ...engine.spec import Site
-from . import objects, volumes
+from . import namespace, objects, volumes
 from .api import Api
 from .failures import Denied, NotThere
 from .lease import COORDINATION
@@ -20,7 +20,7 @@ from .shares import BATCH
 KINDS = {"config map": (objects.OWNERS, ""), "job": ("jobs", BATCH), "pod": ("pods", ""), "service": ("services", ""),
          "volume claim": ("persistentvolumeclaims", ""),
          "lease": ("leases", COORDINATION)}  # fmt: skip
-"""Kind of a leftover to its resource and group, owners of objects first; ``storage class`` is the only one outside the namespace."""
+"""Kind of a leftover to its resource and group, owners of objects first; ``storage class`` and ``namespace`` are not of the namespace."""
 
 
 def find(site: Site, run_id: str) -> list[Leftover]:
@@ -35,6 +35,8 @@ def find(site: Site, run_id: str) -> list[Leftover]:
         left += [
             Leftover(kind="storage class", name=found["metadata"]["name"]) for found in api.items(volumes.CLASSES, labelSelector=ownership.selector())
         ]
+    if namespace.find(api, run_id) is not None:
+        left.append(Leftover(kind="namespace", name=api.namespace))
     return left
 
 
@@ -46,16 +48,21 @@ def remove(site: Site, leftover: Leftover) -> None:
         RunFailed: it stays.
     """
     api, _ = _reach(site, "")
-    if leftover.kind not in (*KINDS, "storage class"):
+    if leftover.kind not in (*KINDS, "storage class", "namespace"):
         raise UsageError(f"found leftover {leftover.kind} {leftover.name!r}, expected one of those this runner lists")
     path = _path(api, leftover.kind, leftover.name)
     try:
         labels = api.get(path)["metadata"].get("labels", {})
     except NotThere:
         return
+    if leftover.kind == "namespace" and leftover.name != api.namespace:
+        raise UsageError(f"found namespace {leftover.name}, expected the site's, {api.namespace}")
     ours = all(labels.get(key) == value for key, value in MANAGED_BY.items()) and RUN in labels
     if not ours or labels.get(SITE, label_value(site.name)) != label_value(site.name):
         raise UsageError(f"found {leftover.kind} {leftover.name}, expected one that benchspec made for a run on this site")
+    if leftover.kind == "namespace":
+        namespace.remove(api)
+        return
     if leftover.kind == "config map":
         objects.remove_owner(api, leftover.name)
     else:
@@ -76,6 +83,8 @@ def _reach(site: Site, run_id: str) -> tuple[Api, Ownership]:
 
 
 def _path(api: Api, kind: str, name: str = "") -> str:
+    if kind == "namespace":
+        return f"{namespace.NAMESPACES}/{name}"
     if kind == "storage class":
         return f"{volumes.CLASSES}/{name}"
     resource, group = KINDS[kind]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -13,7 +14,7 @@ from ...engine.ports import NO_DEMAND, Demand, Job, Tool, ToolStatus
 from ...engine.results import Fact
 from ...engine.spec import Json, Role, RolePlace
 from ...engine.tool_version import read_version
-from . import nodes, volumes
+from . import namespace, nodes, volumes
 from .allocation import PodAllocation, allocate
 from .conditions import await_condition, read_condition
 from .container import Container
@@ -153,12 +154,15 @@ class KubernetesSession:
         self._objects.withdraw(allocation_id)
 
     def close(self) -> None:
-        """Give the nodes back (idempotent). Pods with jobs that run go on."""
+        """Give the nodes back, and remove a namespace that was made for the run (idempotent). Pods with jobs that run go on, and keep it."""
         api, selector = self._place.api, self._place.ownership.selector()
         if self._made_classes and not api.items(api.namespaced("jobs", group=BATCH), labelSelector=selector):
             for found in api.items(volumes.CLASSES, labelSelector=selector):
                 api.delete(f"{volumes.CLASSES}/{found['metadata']['name']}")
         self._lease.give_back()
+        if self._place.options.create_namespace and namespace.find(api, self._place.ownership.run_id) is not None:
+            with contextlib.suppress(RunFailed):  # not empty: others are in it, or jobs that run; `benchspec clean` tells
+                namespace.remove(api)
 
 
 def _find(share: Share, tool: Tool) -> ToolStatus:

@@ -1,0 +1,70 @@
+"""The namespace of a site: seen to be there, or made for the run and removed with it, unless somebody has put something into it by then."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+from ...engine.errors import RunFailed
+from .api import Api
+from .failures import Denied, Exists, NotThere
+from .lease import COORDINATION
+from .names import GROUP, MANAGED_BY, RUN, Object, label_value
+from .options import Options
+from .pods import REMOVAL_S
+
+NAMESPACES = "/api/v1/namespaces"
+_ALWAYS_THERE = "kube-root-ca.crt"
+_LOOKED_FOR = (("pods", ""), ("persistentvolumeclaims", ""), ("services", ""), ("configmaps", ""), ("leases", COORDINATION))
+
+
+def ensure(api: Api, options: Options, run_id: str) -> None:
+    """Make the namespace where the site says so, else see that it is there. Raises RunFailed."""
+    if options.create_namespace:
+        labels = {**MANAGED_BY, RUN: label_value(run_id), "pod-security.kubernetes.io/warn": "restricted"}
+        annotations = {f"{GROUP}/ttl": f"{options.ttl_s:g}"}
+        metadata = {"name": options.namespace, "labels": labels, "annotations": annotations}
+        with contextlib.suppress(Exists):
+            api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+        return
+    try:
+        api.get(f"{NAMESPACES}/{options.namespace}")
+    except Denied:
+        pass  # who may not look at namespaces may well work in one: the lease tells
+    except NotThere as error:
+        raise RunFailed(f"there is no namespace {options.namespace}", where=api.where,
+                        remedy=f"make it (`kubectl create namespace {options.namespace}`), or say create_namespace: true") from error  # fmt: skip
+
+
+def find(api: Api, run_id: str) -> Object | None:
+    """The namespace, if this run made it and it is there."""
+    with contextlib.suppress(NotThere, Denied):
+        found = api.get(f"{NAMESPACES}/{api.namespace}")
+        wanted = {**MANAGED_BY, RUN: label_value(run_id)}
+        if wanted.items() <= found["metadata"].get("labels", {}).items():
+            return found
+    return None
+
+
+def contents(api: Api) -> list[str]:
+    """What is in the namespace of the kinds that people and runs put into one."""
+    found = [(kind, one["metadata"]["name"]) for kind, group in _LOOKED_FOR for one in api.items(api.namespaced(kind, group=group))]
+    return [f"{kind}/{name}" for kind, name in found if name != _ALWAYS_THERE]
+
+
+def remove(api: Api) -> None:
+    """Remove the namespace and wait until it is gone. Raises RunFailed when something is in it, or when it stays."""
+    if held := contents(api):
+        raise RunFailed(
+            f"namespace {api.namespace} is not empty: {', '.join(held[:5])}", where=api.where, remedy="remove it by hand, or what is in it"
+        )
+    path = f"{NAMESPACES}/{api.namespace}"
+    api.delete(path)
+    deadline = time.monotonic() + REMOVAL_S
+    while time.monotonic() < deadline:
+        try:
+            api.get(path)
+        except NotThere:
+            return
+        time.sleep(0.2)
+    raise RunFailed(f"namespace {api.namespace} does not go away", where=api.where, remedy="see its status: something in it has a finalizer")

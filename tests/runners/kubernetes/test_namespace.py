@@ -1,0 +1,48 @@
+"""A namespace that a spec wants to have made goes with the run, and never with what others have put into it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from benchspec.engine.errors import RunFailed
+from benchspec.engine.ports import Session
+from benchspec.engine.spec import Site
+from benchspec.runners.kubernetes import RUNNER
+from tests.cluster.cluster import Cluster
+
+NAME = "made-for-a-run"
+
+
+def namespaces(cluster: Cluster) -> list[str]:
+    return cluster.kubectl("get", "namespaces", "--output=jsonpath={.items[*].metadata.name}").split()
+
+
+def test_a_namespace_is_made_for_the_run_and_removed_with_it(connect: Callable[..., Session], cluster: Cluster) -> None:
+    session = connect(namespace=NAME, create_namespace=True)
+    assert NAME in namespaces(cluster)
+    session.close()
+    assert NAME not in namespaces(cluster)
+    session.close()
+
+
+def test_a_namespace_that_was_there_stays(connect: Callable[..., Session], cluster: Cluster) -> None:
+    cluster.kubectl("create", "namespace", NAME)
+    connect(namespace=NAME, create_namespace=True).close()
+    assert NAME in namespaces(cluster)
+    cluster.kubectl("delete", "namespace", NAME)
+
+
+def test_a_namespace_with_something_of_others_stays_and_is_told(connect: Callable[..., Session], cluster: Cluster, site: Site, run_id: str) -> None:
+    session = connect(namespace=NAME, create_namespace=True)
+    cluster.kubectl("create", "configmap", "theirs", f"--namespace={NAME}")
+    session.close()
+    there = Site(name="here", runner="kubernetes", options={**site.options, "namespace": NAME, "create_namespace": True})
+    (left,) = RUNNER.leftovers(there, run_id)
+    assert (left.kind, left.name) == ("namespace", NAME)
+    with pytest.raises(RunFailed, match=f"namespace {NAME} is not empty: configmaps/theirs"):
+        RUNNER.remove(there, left)
+    cluster.kubectl("delete", "configmap", "theirs", f"--namespace={NAME}")
+    RUNNER.remove(there, left)
+    assert NAME not in namespaces(cluster)
