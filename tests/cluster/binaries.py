@@ -1,7 +1,7 @@
 """The cluster's programs and images: taken ready where they lie, else built from Go modules (some minutes), into a cache outside the repository.
 
-Ready means ``$BENCHSPEC_CLUSTER_BIN`` (a directory with ``kubernetes`` or ``hyper``, ``local-path-provisioner`` and ``fortio``, also as ``.zst``),
-or the directory shared/cluster/prebuilt beside the checkout.
+Ready means ``$BENCHSPEC_CLUSTER_BIN`` (a directory with ``kubernetes`` or ``hyper``, ``local-path-provisioner`` and ``fortio``, also as ``.zst``, and
+``vault`` where that is wanted), or the directory shared/cluster/prebuilt beside the checkout.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 from . import images
@@ -21,11 +22,17 @@ _READY = HERE.parents[1].parent / "shared" / "cluster" / "prebuilt"
 _VERSION = "k8s.io/component-base/version"
 _KUBERNETES = "-s -w " + " ".join(f"-X {_VERSION}.{name}" for name in ("gitVersion=v1.35.4", "gitMajor=1", "gitMinor=35", "gitTreeState=clean"))
 
+_BUILT = (
+    ("kubernetes", ".", "kubernetes", _KUBERNETES),
+    ("provisioner", "github.com/rancher/local-path-provisioner", "local-path-provisioner", "-s -w"),
+    ("fortio", "fortio.org/fortio", "fortio", "-s -w"),
+)
+
 
 def directory() -> Path:
     """The directory of programs and images, made if it is not there yet."""
     found = ready()
-    made = _cache() / _key(found)
+    made = cache() / _key(found)
     if (made / "complete").exists():
         return made
     made.mkdir(parents=True, exist_ok=True)
@@ -47,7 +54,8 @@ def ready() -> Path | None:
     return next((path for path in places if path.is_dir()), None)
 
 
-def _cache() -> Path:
+def cache() -> Path:
+    """The directory of whatever takes long to make."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return Path(base) / "benchspec-cluster"
 
@@ -56,7 +64,7 @@ def _key(found: Path | None) -> str:
     """Changes with whatever the programs and images are made of."""
     digest = hashlib.sha256(images.recipe())
     if found is None:
-        for path in sorted((HERE / "go").rglob("*.*")):
+        for path in sorted(path for folder, *_ in _BUILT for path in (HERE / "go" / folder).rglob("*.*")):
             digest.update(path.read_bytes())
     else:
         digest.update("".join(f"{path} {path.stat().st_size}\n" for path in sorted(found.iterdir())).encode())
@@ -65,23 +73,30 @@ def _key(found: Path | None) -> str:
 
 def _take(found: Path, made: Path) -> None:
     for name, known_as in (("kubernetes", ("kubernetes", "hyper")), ("local-path-provisioner", ("local-path-provisioner",)), ("fortio", ("fortio",))):
-        one = next((found / f"{other}{end}" for other in known_as for end in ("", ".zst") if (found / f"{other}{end}").exists()), None)
-        if one is None:
+        if not take(found, known_as, made / name):
             raise FileNotFoundError(f"{found} has no {name}")
-        if one.suffix == ".zst":
-            subprocess.run(["zstd", "--quiet", "--decompress", "--force", str(one), "-o", str(made / name)], check=True)
-        else:
-            shutil.copy(one, made / name)
-        (made / name).chmod(0o755)
+
+
+def take(found: Path, known_as: Iterable[str], target: Path) -> bool:
+    """Copy the first program that ``found`` has under one of these names; whether there was one."""
+    one = next((found / f"{name}{end}" for name in known_as for end in ("", ".zst") if (found / f"{name}{end}").exists()), None)
+    if one is None:
+        return False
+    if one.suffix == ".zst":
+        subprocess.run(["zstd", "--quiet", "--decompress", "--force", str(one), "-o", str(target)], check=True)
+    else:
+        shutil.copy(one, target)
+    target.chmod(0o755)
+    return True
 
 
 def _build(made: Path) -> None:
-    """Without debug information and with a lazy collector it takes a fifth less time."""
+    for folder, package, name, flags in _BUILT:
+        build(folder, package, made / name, f"-ldflags={flags}")
+
+
+def build(folder: str, package: str, target: Path, *options: str) -> None:
+    """Build a program of tests/cluster/go. Without debug information and with a lazy collector it takes a fifth less time."""
     env = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false", "GOGC": "400"}
-    for folder, package, name, flags in (
-        ("kubernetes", ".", "kubernetes", _KUBERNETES),
-        ("provisioner", "github.com/rancher/local-path-provisioner", "local-path-provisioner", "-s -w"),
-        ("fortio", "fortio.org/fortio", "fortio", "-s -w"),
-    ):
-        argv = ["go", "build", "-trimpath", "-gcflags=all=-dwarf=false", f"-ldflags={flags}", "-o", str(made / name), package]
-        subprocess.run(argv, cwd=HERE / "go" / folder, env=env, check=True)
+    argv = ["go", "build", "-trimpath", "-gcflags=all=-dwarf=false", *options, "-o", str(target), package]
+    subprocess.run(argv, cwd=HERE / "go" / folder, env=env, check=True)

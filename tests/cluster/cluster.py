@@ -76,6 +76,12 @@ class Cluster:
         left += [f"control group {path}" for node in self.nodes.values() for path in node.cgroups()]
         return left + ([str(self.layout.state)] if self.layout.state.exists() else [])
 
+    def load(self, image: str, archive: Path) -> None:
+        """Put an image onto every node that does not have it."""
+        for node in self.nodes.values():
+            if image not in node.run("ctr", "-n", "k8s.io", "images", "ls", "-q").split():
+                node.run("ctr", "-n", "k8s.io", "images", "import", str(archive))
+
     def status(self) -> dict[str, int | None]:
         """The pid of every process that was started; None for one that ended."""
         return {name: self._processes.pid(name) for name in self._processes.names()}

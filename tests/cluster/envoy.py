@@ -42,10 +42,7 @@ def archive() -> Path:
 
 def load(made: cluster.Cluster) -> None:
     """Put the image on every node of a cluster (idempotent)."""
-    path = archive()
-    for node in made.nodes.values():
-        if IMAGE not in node.run("ctr", "-n", "k8s.io", "images", "ls", "-q").split():
-            node.run("ctr", "-n", "k8s.io", "images", "import", str(path))
+    made.load(IMAGE, archive())
 
 
 if __name__ == "__main__":
