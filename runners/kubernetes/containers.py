@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from ...engine.errors import RunFailed
 from .container import Container
 from .execute import execute
-from .failures import Refused
 
 FILES = (
     "/sys/fs/cgroup/cpu.stat", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat",
@@ -47,13 +46,17 @@ def ask(container: Container, names: Sequence[str]) -> Mapping[str, float]:
     """What those containers of the pod have used until now."""
     values: dict[str, float] = {}
     for name in names:
-        with contextlib.suppress(Refused, RunFailed):  # no `cat`, or the container just ended: unknown
-            values |= read(name, execute(container.api, container.pod, name, ("cat", *FILES), timeout_s=10).stdout)
+        with contextlib.suppress(RunFailed):  # no `cat`, or the container just ended: unknown
+            values |= read(name, execute(container.api, container.pod, name, ("cat", *FILES), timeout_s=10, tries=1).stdout)
     return values
 
 
 def beside(container: Container) -> Sequence[str]:
-    """The containers that run beside ``container`` in its pod, those included that somebody else put there."""
-    spec = container.api.get(container.api.namespaced("pods", container.pod))["spec"]
+    """The containers beside ``container`` in its pod that tell what they use, those included that somebody else put there."""
+    try:
+        spec = container.api.get(container.api.namespaced("pods", container.pod))["spec"]
+    except RunFailed:
+        return ()  # whoever next asks the pod something is told why
     lasting = [one for one in spec.get("initContainers", []) if one.get("restartPolicy") == "Always"]
-    return [one["name"] for one in (*spec["containers"], *lasting) if one["name"] != container.name]
+    names = [one["name"] for one in (*spec["containers"], *lasting) if one["name"] != container.name]
+    return [name for name in names if ask(container, [name])]

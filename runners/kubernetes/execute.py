@@ -37,16 +37,16 @@ class Broken(Exception):
     """The stream ended before the server said how the program ended."""
 
 
-def execute(api: Api, pod: str, container: str, argv: Sequence[str], *, given: bytes = b"", timeout_s: float = 30.0) -> Answer:
+def execute(api: Api, pod: str, container: str, argv: Sequence[str], *, given: bytes = b"", timeout_s: float = 30.0, tries: int = _TRIES) -> Answer:
     """Run ``argv`` to its end and hand ``given`` to its standard input, which stays open. It must be harmless to run twice: a stream that breaks is
-    tried anew.
+    tried anew, and so is a program that cannot be started, since the cluster does not say which of the two it was.
 
     Raises:
         Refused: no such pod or container, or no right to.
         Unreachable: it did not end within ``timeout_s``, tries and all.
     """
     deadline, pause_s, problem = time.monotonic() + timeout_s, 0.2, ""
-    for attempt in range(_TRIES):
+    for attempt in range(tries):
         try:
             return _once(api, pod, container, argv, given, deadline)
         except Refused as error:
@@ -55,7 +55,7 @@ def execute(api: Api, pod: str, container: str, argv: Sequence[str], *, given: b
             problem = error.message
         except (Broken, WebSocketException, OSError) as error:
             problem = str(error) or type(error).__name__
-        if time.monotonic() + pause_s > deadline or attempt == _TRIES - 1:
+        if time.monotonic() + pause_s > deadline or attempt == tries - 1:
             break
         time.sleep(pause_s)
         pause_s = min(2 * pause_s, 5.0)
