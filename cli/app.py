@@ -24,6 +24,7 @@ VERBS: dict[str, str] = {
     "compare": "Compare two runs, or one run against another baseline.",
     "check-docs": "Check that generated regions of pages are neither edited nor stale.",
     "parse": "Read the raw output of a tool and print its measurements.",
+    "import": "Make a run directory of results that knb or kubestr measured.",
     "migrate": "Rewrite a spec for the current version of the language.",
     "down": "Take down what `up` or `run --keep` left standing.",
     "clean": "Remove whatever a run, or all runs, left on their sites.",

@@ -124,13 +124,16 @@ def _destroy_steps(directory: RunDirectory) -> list[str]:
 def clean_directory(directory: RunDirectory, observer: Observer) -> Outcome:
     """Destroy what stands of one run and remove what it left. Raises Interrupted."""
     from ..engine.errors import BenchspecError, Interrupted
-    from ..engine.execute.cleaning import clean
+    from ..engine.execute.cleaning import Cleaned, clean
+    from ..engine.execute.imported import is_imported
     from ..engine.journal import Journal
     from ..engine.load import build_spec
     from ..engine.readback import read_plan
     from .execution import catalogue
 
     path = str(directory.path)
+    if is_imported(directory):
+        return Outcome(path=path, run_id=directory.run_id, cleaned=Cleaned())  # it created nothing anywhere
     try:
         with contextlib.ExitStack() as stack:
             journal = stack.enter_context(Journal(directory.journal_path))

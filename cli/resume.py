@@ -38,6 +38,7 @@ def command(run: Path, yes: bool, allow_drift: bool, install_tools: bool, json_l
 
     directory = RunDirectory.open(run)
     refuse_upkeep(directory)
+    refuse_imported(directory)
     spec, plan = build_spec(directory.resolved()), read_plan(directory)
     refuse_problems(find_problems(plan, spec, catalogue()))
     standing = adopted_before(directory)
@@ -55,3 +56,13 @@ def refuse_upkeep(directory: RunDirectory) -> None:
     if is_upkeep(directory):
         remedy = "measure what stands with `benchspec run SPEC`, or take it down with `benchspec down`"
         raise UsageError("this directory keeps what `benchspec up` brought up, it is no run", where=str(directory.path), remedy=remedy)
+
+
+def refuse_imported(directory: RunDirectory) -> None:
+    """What another program measured cannot go on. Raises UsageError."""
+    from ..engine.errors import UsageError
+    from ..engine.execute.imported import is_imported
+
+    if is_imported(directory):
+        remedy = "import it again with further files"
+        raise UsageError("this directory holds imported results, nothing that benchspec could go on with", where=str(directory.path), remedy=remedy)

@@ -76,9 +76,15 @@ def command(
 
 
 def create_directory(
-    loaded: LoadedSpec, plan: Plan, out: Path | None, *, scripts: Mapping[str, bytes] | None = None, purpose: str | None = None
+    loaded: LoadedSpec,
+    plan: Plan,
+    out: Path | None,
+    *,
+    scripts: Mapping[str, bytes] | None = None,
+    purpose: str | None = None,
+    imported: Mapping[str, object] | None = None,
 ) -> RunDirectory:
-    """Make the run directory with its fixed files; ``purpose`` tells one of `up` from a run, ``scripts`` were read already."""
+    """Make the run directory with its fixed files; ``purpose`` tells one of `up` from a run, ``imported`` who measured, ``scripts`` were read."""
     import hashlib
 
     from .. import __version__
@@ -90,6 +96,7 @@ def create_directory(
     manifest = {
         "run_id": f"{loaded.spec.name[:30].rstrip('-')}-{stamp}-{secrets.token_hex(3)}",
         **({"purpose": purpose} if purpose else {}),
+        **({"imported": imported} if imported else {}),
         "benchspec": __version__,
         "created_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "name": loaded.spec.name,

@@ -214,6 +214,12 @@ CODES: Mapping[str, FindingCode] = {
         "The run is complete and its directory has everything, but the copy on the data sink could not be made, or a copy's sha256 is not that of "
         "the file. The run exits with 4; `benchspec resume` tries again.",
     ),
+    "F606": _code(
+        "the figures are imported",
+        "Another program measured them, and `benchspec import` read its files. Each file counts as a session of its target; that they were measured "
+        "independently and under equal conditions is what whoever imported them says. Placement was not proven, nothing was randomised, no gate was "
+        "applied, and facts are what the files say.",
+    ),
     "F610": _code(
         "the host cannot run programs for benchspec",
         "The local runner needs /bin/sh, a mounted /proc and pidfd_open (Linux 5.3 or later). The finding says which is missing.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..engine.analysis.model import Analysis
 from ..engine.gates import PLACEMENT
 from ..engine.results import ClaimState, RunData, TrialKind
@@ -15,6 +17,7 @@ ORDERS = {
     Order.DUET: "duet: the compared targets were measured at the same time",
     Order.SEQUENTIAL: "sequential: one target after the other, so order is confounded with the targets",
 }
+IMPORTED = "each imported file is taken for one, in an order and at a distance that only whoever measured knows; the session is the unit of analysis"
 GATE_UNITS = {"min_duration": "s", "min_samples": "1"}
 MOST_NODES = 4
 """So many nodes of one role are named."""
@@ -28,14 +31,9 @@ FORMULAS = (
 
 def describe_method(run: RunData, analysis: Analysis) -> tuple[Item, ...]:
     """Order, seed, repetition, tests, adjustment, margin, gates, nodes and software versions."""
-    method = run.spec.method
     rows = [
-        Item(name="Order", text=ORDERS[method.order]),
-        Item(name="Seed", text=str(method.seed)),
-        Item(name="Sessions", text=f"{method.sessions} planned per experiment, each with everything fresh; the session is the unit of analysis"),
-        Item(name="Trials", text=f"{method.trials} measured and {method.warmups} warm-up per session; warm-ups are kept and never summarised"),
-        Item(name="Replacements", text=f"up to {method.replacements} invalid trials per session repeated; the invalid ones stay listed"),
-        *_optional(method),
+        *(_planned(run.spec.method) if "imported" not in run.manifest else [Item(name="Sessions", text=IMPORTED)]),
+        *_optional(run.spec.method),
         *_statistics(analysis),
         *_gates(run),
         *_nodes(run),
@@ -47,9 +45,19 @@ def describe_method(run: RunData, analysis: Analysis) -> tuple[Item, ...]:
     return tuple(rows)
 
 
+def _planned(method: Method) -> list[Item]:
+    return [
+        Item(name="Order", text=ORDERS[method.order]),
+        Item(name="Seed", text=str(method.seed)),
+        Item(name="Sessions", text=f"{method.sessions} planned per experiment, each with everything fresh; the session is the unit of analysis"),
+        Item(name="Trials", text=f"{method.trials} measured and {method.warmups} warm-up per session; warm-ups are kept and never summarised"),
+        Item(name="Replacements", text=f"up to {method.replacements} invalid trials per session repeated; the invalid ones stay listed"),
+    ]
+
+
 def list_warnings(run: RunData) -> tuple[str, ...]:
     """What a reader must know before the numbers: smoke mode, a run cut short, contradicted claims, confounded order, a single session."""
-    method, warnings = run.spec.method, []
+    method, warnings = run.spec.method, _imported(run)
     if method.mode is Mode.SMOKE:
         warnings.append("This was a smoke run: it shows that everything works and carries no verdict.")
     if not run.complete:
@@ -58,11 +66,20 @@ def list_warnings(run: RunData) -> tuple[str, ...]:
     if contradicted:
         what = "A claim of the spec is" if contradicted == 1 else f"{contradicted} claims of the spec are"
         warnings.append(f"{what} contradicted by what was observed, and the run went on all the same: see Claims.")
-    if method.order is Order.SEQUENTIAL:
+    if method.order is Order.SEQUENTIAL and "imported" not in run.manifest:
         warnings.append("The targets were measured one after the other: a change over time cannot be told from a difference between them.")
     if method.sessions == 1:
         warnings.append("There is one session: the intervals do not cover a new allocation.")
     return tuple(warnings)
+
+
+def _imported(run: RunData) -> list[str]:
+    imported = run.manifest.get("imported")
+    if not isinstance(imported, Mapping):
+        return []
+    made_by = imported.get("by")
+    programs = " and ".join(str(one) for one in made_by) if isinstance(made_by, list | tuple) else str(made_by)
+    return [f"Imported: {programs} measured this, not benchspec. Each file counts as a session; nothing was randomised, and no placement was proven."]
 
 
 def _share(run: RunData) -> str:

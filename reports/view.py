@@ -85,8 +85,8 @@ def _date(run: RunData) -> str:
 
 
 def _about(run: RunData) -> tuple[Item, ...]:
-    last = run.trials[-1] if run.trials else None
-    measured = f"{_moment(run.trials[0].started_at)} to {_moment(last.started_at + last.duration_s)}" if last else "nothing was measured"
+    began, ended = [trial.started_at for trial in run.trials], [trial.started_at + trial.duration_s for trial in run.trials]
+    measured = f"{_moment(min(began))} to {_moment(max(ended))}" if run.trials else "nothing was measured"
     rows = [
         Item(name="Run", text=run.run_id),
         Item(name="Measured", text=measured),

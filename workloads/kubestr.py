@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..engine.errors import ParseError
+from ..engine.errors import ParseError, UnitError
 from ..engine.results import Measurement, Metric
 from ..engine.spec import Json
+from ..engine.units import Dimension, parse_quantity
 from . import fio_metrics, fio_output
-from .documents import as_mapping, as_sequence, last_document
+from .documents import as_mapping, as_sequence, child, figure, last_document
 from .quantities import text
 
 NAME = "kubestr"
@@ -24,11 +25,13 @@ _FAILED = "Error"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What one kubestr run says: the volume's class and size as asked for, the job file, and fio's measurements; "" for what it does not say."""
+    """What one kubestr run says: of the volume by the names of the facts under ``storage`` (class, provisioner, parameters, binding; size as asked
+    for, in B), the job file, when fio ended (Unix s; 0: not said), and fio's measurements.
+    """
 
-    storage_class: str
-    size: str
+    storage: Mapping[str, Json]
     job_file: str
+    made_at: float
     measurements: tuple[Measurement, ...]
 
 
@@ -56,8 +59,30 @@ def read(data: bytes) -> Outcome:
         raise ParseError(f"kubestr's Raw is {raw!r}, expected what fio measured; kubestr says: {_said(status) or 'nothing'}")
     if not isinstance(raw.get("result"), Mapping):
         raise ParseError(f"kubestr's Raw.result is {raw.get('result')!r}, expected fio's document")
-    measured = fio_output.read(raw["result"])
-    return Outcome(storage_class=text(raw, "storageClass"), size=text(raw, "size"), job_file=text(raw, "fioConfig"), measurements=measured)
+    result = as_mapping(raw["result"])
+    measured = fio_output.read(result)
+    return Outcome(storage=_storage(raw), job_file=text(raw, "fioConfig"), made_at=figure(result, "timestamp") or 0.0, measurements=measured)
+
+
+def _storage(raw: Mapping[str, Json]) -> Mapping[str, Json]:
+    made = as_mapping(raw.get("storageClass"))
+    parameters = ", ".join(f"{key}={value}" for key, value in sorted(as_mapping(made.get("parameters")).items()))
+    found: dict[str, Json] = {
+        "class": child(made, "metadata").get("name"),
+        "provisioner": made.get("provisioner"),
+        "parameters": (parameters or "none") if made else None,
+        "binding": made.get("volumeBindingMode"),
+        "size": _bytes(text(raw, "size")),
+    }
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _bytes(size: str) -> int | None:
+    """A size as Kubernetes writes it (``400Gi``)."""
+    try:
+        return round(parse_quantity(f"{size}B" if not size.isdigit() else f"{size} B", Dimension.BYTES))
+    except UnitError:
+        return None
 
 
 def _said(status: Sequence[Mapping[str, Json]]) -> str:

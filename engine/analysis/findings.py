@@ -52,7 +52,7 @@ def findings_of(run: RunData, analysis: Analysis) -> tuple[Finding, ...]:
 
 
 def _order_findings(run: RunData, analysis: Analysis) -> Iterator[Finding]:
-    if run.spec.method.order is Order.SEQUENTIAL and analysis.contrasts:
+    if run.spec.method.order is Order.SEQUENTIAL and analysis.contrasts and "imported" not in run.manifest:
         yield Finding(
             code="F510",
             level=FindingLevel.WARNING,

@@ -21,6 +21,9 @@ def without_zeros(value: Json) -> Json:
     return [without_zeros(one) for one in value] if isinstance(value, list) else value
 
 
+CLASS: Json = {"metadata": {"name": "fast"}, "provisioner": "csi.example", "parameters": {"type": "ssd"}, "volumeBindingMode": "Immediate"}
+
+
 def wrapped(**raw: Json) -> bytes:
     status: Json = [{"StatusCode": "OK", "StatusMessage": "Fio test completed successfully."}]
     return json.dumps([{"TestName": "FIO test results", "Status": status, "Raw": raw or None}]).replace(">", "\\u003e").encode()
@@ -30,12 +33,13 @@ def test_figures_are_those_of_the_fio_document() -> None:
     own = (DATA / "fio" / "preset-kubestr.out").read_bytes()
     document: Json = {**json.loads(own), "iodepth_level": {">=64": 99.5}}
     document = without_zeros(document)
-    raw = wrapped(size="2Gi", storageClass="local-path", fioConfig="[read_iops]\nrw=randread\n", result=document)
+    raw = wrapped(size="2Gi", storageClass=CLASS, fioConfig="[read_iops]\nrw=randread\n", result=document)
     assert b"\\u003e=64" in raw
     outcome = kubestr.read(raw)
     direct, found = by_series(fio.parse([completed(own)], {})), by_series(outcome.measurements)
     assert {series: found[series] for series in found if "error" not in series} == {s: v for s, v in direct.items() if "error" not in s}
-    assert (outcome.storage_class, outcome.size, outcome.job_file) == ("local-path", "2Gi", "[read_iops]\nrw=randread\n")
+    assert outcome.job_file == "[read_iops]\nrw=randread\n"
+    assert outcome.storage == {"class": "fast", "provisioner": "csi.example", "parameters": "type=ssd", "binding": "Immediate", "size": 2**31}
     assert not [series for series in found if series.startswith("latency")]
 
 
