@@ -1,0 +1,79 @@
+"""Two trials on one node at one time are found in journals, and nothing else is."""
+
+from __future__ import annotations
+
+import random
+
+from benchspec.engine.codec import encode
+from benchspec.engine.execute.occupancy import Occupation, occupations, overlaps
+from benchspec.engine.execute.outcome import Intent
+from benchspec.engine.execute.slots import Slot
+from benchspec.engine.journal import Record
+from benchspec.engine.ports import Node
+from benchspec.engine.results import Trial, TrialKind, TrialStatus
+from benchspec.engine.spec import Role
+
+
+def journal(*trials: tuple[float, float, dict[Role, Node]]) -> list[Record]:
+    """The records of trials that began at a time, took so long, and had roles on nodes."""
+    records: list[Record] = []
+    for number, (began, took, nodes) in enumerate(trials, 1):
+        slot = Slot(sequence=number, session=1, experiment_id=f"e{number}", kind=TrialKind.MEASURED, index=1)
+        intent = Intent(slot=slot, jobs=(f"j{number}",), deadlines_s=(9.0,), allocation_id="a", allocation=1, nodes=nodes)
+        trial = Trial(
+            sequence=number, experiment_id=f"e{number}", session=1, kind=TrialKind.MEASURED, index=1, job_id=f"j{number}", status=TrialStatus.VALID,
+            started_at=began, duration_s=took, nodes={role.value: node.name for role, node in nodes.items()},
+        )  # fmt: skip
+        for type_, value in (("trial.started", intent), ("trial.finished", trial)):
+            records.append(Record(n=len(records), type=type_, at=began, mono=began, boot="b", data=encode(value)))
+    return records
+
+
+def on(name: str, identity: str | None = None) -> dict[Role, Node]:
+    return {Role.CLIENT: Node(name=name, identity=identity)}
+
+
+def test_one_after_the_other_is_no_overlap() -> None:
+    assert overlaps(occupations("r", journal((10, 1, on("n")), (11, 1, on("n")), (12, 1, on("m")), (12.5, 1, on("n"))))) == []
+
+
+def test_two_runs_on_one_machine_are_found_under_whatever_names() -> None:
+    one, other = journal((10, 2, on("n", "machine"))), journal((11.5, 2, on("other-name", "machine")))
+    (found,) = overlaps([*occupations("r", one), *occupations("s", other)])
+    assert str(found) == "trial 1 of r and trial 1 of s shared node machine for 0.500 s"
+
+
+def test_one_name_on_two_machines_is_no_overlap() -> None:
+    one, other = journal((10, 2, on("n", "machine"))), journal((11, 2, on("n", "another")))
+    assert overlaps([*occupations("r", one), *occupations("s", other)]) == []
+
+
+def test_roles_of_one_trial_may_share_a_node() -> None:
+    node = Node(name="n", identity=None)
+    assert overlaps(occupations("r", journal((10, 2, {Role.CLIENT: node, Role.SERVER: node})))) == []
+
+
+def test_a_long_trial_is_held_against_all_that_begin_in_it() -> None:
+    found = overlaps(occupations("r", journal((10, 9, on("n")), (11, 1, on("n")), (13, 1, on("n")), (30, 1, on("n")))))
+    assert [(each.first.sequence, each.second.sequence) for each in found] == [(1, 2), (1, 3)]
+
+
+def test_it_finds_what_looking_at_all_pairs_finds() -> None:
+    dice = random.Random(43)
+    many = [
+        Occupation(
+            run_id="r",
+            sequence=n,
+            experiment_id="e",
+            node=dice.choice("xyz"),
+            began_at=(began := dice.uniform(0, 50)),
+            ended_at=began + dice.random(),
+        )
+        for n in range(150)
+    ]
+    pairs = {
+        frozenset((a.sequence, b.sequence)) for a in many for b in many
+        if a.sequence < b.sequence and a.node == b.node and a.began_at < b.ended_at and b.began_at < a.ended_at
+    }  # fmt: skip
+    assert pairs
+    assert {frozenset((each.first.sequence, each.second.sequence)) for each in overlaps(many)} == pairs
