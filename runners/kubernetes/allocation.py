@@ -15,7 +15,7 @@ from ...engine.errors import BenchspecError, RunFailed
 from ...engine.ports import Command, Demand, Endpoint, Node, Sampler, Server, Surroundings
 from ...engine.results import Fact
 from ...engine.spec import Role, RolePlace
-from . import containers, job, manifests, pods, scripts, volumes
+from . import containers, ingress, job, manifests, pods, scripts, volumes
 from .failures import NotThere, PodLost
 from .job import PodJob
 from .manifests import Part
@@ -208,6 +208,8 @@ def allocate(
     given = manifests.parts(place.options, place.ownership, allocation_id, [one.role for one in roles], demand)
     selector = place.ownership.selector(allocation_id)
     try:
+        if any(part.ingress for part in given.values()):
+            ingress.see_class(place.api, place.options.ingress_class)
         volumes.ensure_class(place.api, place.ownership, demand, bool([part for part in given.values() if part.volume]))
         services = {part.role: make(place, allocation_id, part, demand) for part in given.values()}
         running = pods.await_running(place.api, selector, len(given))

@@ -8,7 +8,7 @@ import time
 from ...engine.errors import RunFailed, UsageError
 from ...engine.ports import Leftover
 from ...engine.spec import Site
-from . import namespace, objects, volumes
+from . import ingress, namespace, objects, volumes
 from .api import Api
 from .failures import Denied, NotThere
 from .lease import COORDINATION
@@ -18,6 +18,7 @@ from .pods import REMOVAL_S
 from .shares import BATCH
 
 KINDS = {"config map": (objects.OWNERS, ""), "job": ("jobs", BATCH), "pod": ("pods", ""), "service": ("services", ""),
+         "ingress": ("ingresses", ingress.GROUP),
          "volume claim": ("persistentvolumeclaims", ""),
          "lease": ("leases", COORDINATION)}  # fmt: skip
 """Kind of a leftover to its resource and group, owners of objects first; ``storage class`` and ``namespace`` are not of the namespace."""

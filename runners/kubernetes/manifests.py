@@ -31,7 +31,9 @@ DISK_GROUP = 6
 """``disk`` wherever Linux comes from Debian, Red Hat, SUSE, Alpine or Flatcar: raw devices belong to root and to it, and pods are not root."""
 _NODE_PORTS = (30000, 2768)
 _HOST = "kubernetes.io/hostname"
-_SERVICES = frozenset({TrafficPath.POD_TO_SERVICE, TrafficPath.HOST_TO_SERVICE})
+_SERVICES = frozenset({TrafficPath.POD_TO_SERVICE, TrafficPath.HOST_TO_SERVICE, TrafficPath.INGRESS})
+_HTTP_PORT = 80
+"""On which an ingress answers; the server behind it listens on the same."""
 _HOST_CLIENTS = frozenset({TrafficPath.HOST_TO_HOST, TrafficPath.HOST_TO_SERVICE})
 _HOST_SERVERS = frozenset({TrafficPath.HOST_TO_HOST, TrafficPath.POD_TO_HOST})
 _CLIENTS = frozenset({Role.CLIENT, Role.LOAD_GENERATOR})
@@ -48,7 +50,7 @@ while :; do sleep 3600 & wait $!; done
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One role of an allocation: its pod's Job, its port, and whether it has a volume and a Service.
+    """One role of an allocation: its pod's Job, its port, and whether it has a volume, a Service and an Ingress before that.
 
     An ``ephemeral`` volume is claimed by the pod itself and goes with it; a ``raw`` one is a block device.
     """
@@ -61,6 +63,7 @@ class Part:
     host_network: bool
     volume: str | None
     service: str | None
+    ingress: str | None = None
     ephemeral: bool = False
     raw: bool = False
 
@@ -91,15 +94,17 @@ def _part(options: Options, ownership: Ownership, allocation_id: str, role: Role
     served = role not in _CLIENTS and (demand.path in _SERVICES or demand.path is TrafficPath.NODE_PORT)
     first, count = _NODE_PORTS if demand.path is TrafficPath.NODE_PORT and served else (20000, 10000)
     volume = f"{name}-v" if role in demand.volumes and demand.storage.get("class") else None
+    behind = served and demand.path is TrafficPath.INGRESS
     return Part(
         role=role,
         name=name,
-        port=first + int(name[-10:], 16) % (count - demand.ports + 1),
+        port=_HTTP_PORT if behind else first + int(name[-10:], 16) % (count - demand.ports + 1),
         image=demand.image or own.image,
         options=own,
         host_network=on_host,
         volume=volume,
         service=f"{name}-s" if served else None,
+        ingress=f"{name}-i" if behind else None,
         ephemeral=volume is not None and demand.storage.get("ephemeral") is True,
         raw=volume is not None and demand.storage.get("mode") == RAW,
     )
@@ -167,7 +172,10 @@ def _pod(options: Options, ownership: Ownership, allocation_id: str, part: Part,
     if part.host_network:
         spec |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
     else:
-        spec["securityContext"]["sysctls"] = [{"name": "net.ipv4.ping_group_range", "value": "0 2147483647"}]  # the path's MTU is asked with ping
+        spec["securityContext"]["sysctls"] = [
+            {"name": "net.ipv4.ping_group_range", "value": "0 2147483647"},  # the path's MTU is asked with ping
+            *([{"name": "net.ipv4.ip_unprivileged_port_start", "value": "0"}] if part.ingress else []),
+        ]
     if demand.placement is Placement.SAME_NODE:
         together = [{"labelSelector": {"matchLabels": {ALLOCATION: label_value(allocation_id)}}, "topologyKey": _HOST}]
         spec["affinity"]["podAffinity"] = {"requiredDuringSchedulingIgnoredDuringExecution": together}

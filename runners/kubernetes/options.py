@@ -63,6 +63,7 @@ class Options:
     qos: str = GUARANTEED
     priority_class: str | None = None
     runtime_class: str | None = None
+    ingress_class: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     ttl_s: float = DEFAULT_TTL_S
@@ -100,6 +101,7 @@ def read_options(site: Site) -> Options:
         qos=_text(given.get("qos")) or GUARANTEED,
         priority_class=_text(given.get("priority_class")),
         runtime_class=_text(given.get("runtime_class")),
+        ingress_class=_text(given.get("ingress_class")),
         labels=_texts(given.get("labels")),
         annotations=_texts(given.get("annotations")),
         ttl_s=_quantity(given["ttl"], Dimension.TIME, site) if "ttl" in given else DEFAULT_TTL_S,

@@ -13,6 +13,7 @@ RULES: Sequence[Mapping[str, Any]] = (
     {"apiGroups": [""], "resources": ["persistentvolumeclaims"], "verbs": ["create", "delete", "get", "list", "patch", "watch"]},
     {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create", "delete", "get", "list", "watch"]},
     {"apiGroups": [""], "resources": ["services"], "verbs": ["create", "delete", "get", "list", "watch"]},
+    {"apiGroups": ["networking.k8s.io"], "resources": ["ingresses"], "verbs": ["create", "delete", "get", "list", "watch"]},
     {"apiGroups": [""], "resources": ["events"], "verbs": ["list"]},
     {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create", "delete", "get", "list", "patch", "update", "watch"]},
 )
@@ -21,6 +22,7 @@ RULES: Sequence[Mapping[str, Any]] = (
 CLUSTER_RULES: Sequence[Mapping[str, Any]] = (
     {"apiGroups": [""], "resources": ["nodes", "persistentvolumes"], "verbs": ["get", "list"]},
     {"apiGroups": ["storage.k8s.io"], "resources": ["storageclasses"], "verbs": ["get", "list"]},
+    {"apiGroups": ["networking.k8s.io"], "resources": ["ingressclasses"], "verbs": ["list"]},
     {"apiGroups": ["storage.k8s.io"], "resources": ["csidrivers"], "verbs": ["list"]},
     {"apiGroups": ["apps"], "resources": ["daemonsets"], "verbs": ["list"]},
     {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get"],

@@ -13,8 +13,11 @@ from .options import is_pinned, read_options
 
 _PATHS = frozenset({
     None, TrafficPath.POD_TO_POD, TrafficPath.POD_TO_SERVICE, TrafficPath.POD_TO_HOST, TrafficPath.HOST_TO_HOST, TrafficPath.HOST_TO_SERVICE,
-    TrafficPath.NODE_PORT,
+    TrafficPath.NODE_PORT, TrafficPath.INGRESS,
 })  # fmt: skip
+
+
+_HTTP_TOOLS = frozenset({"command", "fortio"})
 
 
 def _unfit_volumes(experiment: Experiment, wanted: bool) -> Iterator[Problem]:
@@ -43,6 +46,11 @@ class KubernetesRunner:
             problems.append(Problem(
                 message=f"found path {experiment.path}, expected one of {', '.join(sorted(path for path in _PATHS if path))}",
                 remedy="choose another path, or measure what is in the way as a component of the target",
+            ))  # fmt: skip
+        if experiment.path is TrafficPath.INGRESS and experiment.tool not in _HTTP_TOOLS:
+            problems.append(Problem(
+                message=f"found path ingress for {experiment.tool}, expected one of {', '.join(sorted(_HTTP_TOOLS))}",
+                remedy="choose another path, such as pod-to-service: an ingress passes on HTTP alone",
             ))  # fmt: skip
         if experiment.placement is Placement.SAME_NODE and experiment.path is TrafficPath.HOST_TO_HOST:
             problems.append(Problem(message="found path host-to-host on the same node, which is its loopback", remedy="use placement: across-nodes"))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ...engine.errors import RunFailed
 from ...engine.ports import Demand
 from ...engine.spec import TrafficPath
-from . import manifests, pods
+from . import ingress, manifests, pods
 from .api import Api
 from .container import Container
 from .failures import Exists, NotThere
@@ -60,9 +60,13 @@ def make(place: Place, allocation_id: str, part: Part, demand: Demand) -> Object
     owner = manifests.owner({"apiVersion": BATCH, "kind": "Job", **made})
     if claimed:
         api.patch(f"{claims}/{part.volume}", {"metadata": {"ownerReferences": [owner]}})
-    if part.service:
-        return _create(api, api.namespaced("services"), manifests.service(ownership, allocation_id, part, demand, owner))
-    return None
+    if not part.service:
+        return None
+    service = _create(api, api.namespaced("services"), manifests.service(ownership, allocation_id, part, demand, owner))
+    if part.ingress:
+        wanted = ingress.manifest(ownership, allocation_id, part, place.options.ingress_class, owner)
+        _create(api, api.namespaced("ingresses", group=ingress.GROUP), wanted)
+    return service
 
 
 def _create(api: Api, path: str, body: Object) -> Object:
@@ -92,7 +96,9 @@ def to_share(place: Place, part: Part, pod: Object, service: Object | None, dema
     status = pod["status"]
     address = status["podIP"]
     host = address
-    if service is not None:
+    if part.ingress:
+        host = ingress.await_address(place.api, part.ingress)
+    elif service is not None:
         host = status["hostIP"] if demand.path is TrafficPath.NODE_PORT else service["spec"]["clusterIP"]
     offset_s, bound_s, path = _greet(container, part)
     return Share(
@@ -134,10 +140,12 @@ def _hex(address: str) -> tuple[str, ...]:
 
 
 def remove(place: Place, selector: str) -> None:
-    """Remove Jobs, pods, Services and volume claims of ``selector`` and see that they are gone."""
+    """Remove Jobs, pods, Services, Ingresses and volume claims of ``selector`` and see that they are gone."""
     api = place.api
     # pods first: a Job that goes takes its mark off them, and a kubelet that is busy with that attends to their end a second later
     paths = [api.namespaced("pods"), api.namespaced("jobs", group=BATCH), api.namespaced("services"), api.namespaced("persistentvolumeclaims")]
+    if api.items(paths[2], labelSelector=selector):  # there is no Ingress without a Service
+        paths.append(api.namespaced("ingresses", group=ingress.GROUP))
     for path in paths:
         for found in api.items(path, labelSelector=selector):
             api.delete(f"{path}/{found['metadata']['name']}", grace_s=1 if path is paths[0] else None)

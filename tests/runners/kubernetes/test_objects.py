@@ -150,7 +150,9 @@ def problems(what: Experiment, **options: Json) -> str:
 
 def test_what_no_pod_can_do_is_refused_before_anything_is_created() -> None:
     assert problems(experiment(path=TrafficPath.POD_TO_POD)) == ""
-    assert "found path ingress" in problems(experiment(path=TrafficPath.INGRESS))
+    assert "found path ingress for iperf3" in problems(experiment(path=TrafficPath.INGRESS))
+    assert problems(experiment(path=TrafficPath.INGRESS, tool="fortio")) == ""
+    assert "found path mesh" in problems(experiment(path=TrafficPath.MESH))
     assert "loopback" in problems(experiment(path=TrafficPath.HOST_TO_HOST, placement=Placement.SAME_NODE))
     assert "no provisioner" in problems(experiment(tool="fio", storage={"class": "x", "create": True}))
     assert "found storage.ephemeral without a class" in problems(experiment(tool="fio", storage={"ephemeral": True}))
