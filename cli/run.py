@@ -179,16 +179,18 @@ def copied_scripts(directory: RunDirectory) -> Scripts:
 
 
 def read_scripts(loaded: LoadedSpec) -> dict[str, bytes]:
-    """The scripts and manifests of all lifecycle steps by their path beside the spec. Raises SpecError when one cannot be read."""
+    """The files of all lifecycle steps by their path beside the spec, folders of charts as archives. Raises SpecError when one cannot be read."""
     from ..engine.errors import SpecError
-    from ..engine.execute.step_order import all_steps, has_file, script_name
+    from ..engine.execute.chart_archive import read_chart
+    from ..engine.execute.step_order import all_steps, chart_archive, files_of
 
     steps = [own.step for target in loaded.spec.targets for own in all_steps(target)]
     scripts = {}
-    for name in dict.fromkeys(script_name(step) for step in steps if has_file(step)):
+    charts = {chart_archive(step) for step in steps}
+    for name in dict.fromkeys(name for step in steps for name in files_of(step)):
         path = loaded.path.parent / name
         try:
-            scripts[name] = path.read_bytes()
+            scripts[name] = read_chart(path) if name in charts else path.read_bytes()
         except OSError as error:
             raise SpecError(f"a step's file cannot be read: {error.strerror}", where=str(path), remedy="put the file beside the spec") from error
     return scripts

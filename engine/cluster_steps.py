@@ -9,13 +9,13 @@ from .spec import Step
 
 
 def is_of_cluster(step: Step) -> bool:
-    """Whether the step makes or awaits objects of a cluster."""
-    return step.action in ("manifest", "chart") or "condition" in step.arguments
+    """Whether the step makes or awaits objects of a cluster, through its session."""
+    return step.action == "manifest" or "condition" in step.arguments
 
 
 def problems_without_cluster(step: Step) -> Sequence[Problem]:
     """Why ``step`` cannot be carried out by a runner that has no cluster."""
-    if not is_of_cluster(step):
+    if not (is_of_cluster(step) or step.action == "chart"):
         return []
     what = "wait: condition" if step.action == "wait" else step.action
     remedy = "use run or script, or put the target on a runner of kind kubernetes"

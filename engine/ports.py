@@ -388,6 +388,35 @@ class Steered(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChartUse:
+    """A chart that a lifecycle step installs, or removes: the release is called ``name`` unless the step says otherwise, and is ``run_id``'s.
+
+    ``archive`` is the file of a chart that lies beside the spec, ``values`` that of its values (None: it has none). Time in s.
+    """
+
+    name: str
+    run_id: str
+    arguments: Mapping[str, Json]
+    timeout_s: float
+    archive: str | None = None
+    values: str | None = None
+    removal: bool = False
+
+
+@runtime_checkable
+class ChartKeeper(Protocol):
+    """A runner on whose sites a program of the controller installs charts; it is told how to reach them (:class:`Steered`)."""
+
+    def chart_words(self, site: Site, use: ChartUse) -> tuple[str, ...]:
+        """The program and its arguments, for people. Pure."""
+        ...
+
+    def chart_command(self, site: Site, use: ChartUse) -> tuple[str, ...]:
+        """What is executed: the same, but never on a release that is not of this run. Raises MissingTool."""
+        ...
+
+
 @runtime_checkable
 class ObjectKeeper(Protocol):
     """A session on a cluster, whose objects lifecycle steps make and wait for."""

@@ -32,6 +32,11 @@ class Inputs:
         output = self._outputs(standing, secret=False)
         return {kind: fill_text(str(value), output, self._secret) for kind, value in arguments.items()}
 
+    def arguments(self, standing: Standing, arguments: Mapping[str, Json]) -> Mapping[str, Json]:
+        """The arguments of a chart with their outputs put in. Raises RunFailed."""
+        filled = fill_value(arguments, self._outputs(standing, secret=False))
+        return filled if isinstance(filled, Mapping) else arguments
+
     def objects(self, standing: Standing, data: bytes) -> tuple[Mapping[str, Json], ...]:
         """The objects of a manifest. Raises RunFailed."""
         output = self._outputs(standing, secret=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from ..estimate import lifecycles
@@ -46,10 +46,21 @@ def rising(target: Target, per: str) -> Iterator[OwnStep]:
 
 
 def falling(target: Target, per: str) -> Iterator[OwnStep]:
-    """What takes it down: the lifecycles the other way round, the steps of each as written."""
+    """What takes it down: the lifecycles the other way round, the steps of each as written, then its charts, the last first."""
     for lifecycle in reversed(lifecycles_of(target, per)):
-        for step in lifecycle.destroy:
+        charts = [step for step in (*lifecycle.bootstrap, *lifecycle.ready) if step.action == "chart"]
+        for step in (*lifecycle.destroy, *map(_removal, reversed(charts))):
             yield OwnStep(target=target.name, phase=Phase.DESTROY, step=step, per=per)
+
+
+def _removal(chart: Step) -> Step:
+    """The step that removes what ``chart`` installed; no step of a spec can be called so."""
+    arguments = {key: value for key, value in chart.arguments.items() if key in ("name", "release", "namespace")}
+    return replace(chart, name=f"{chart.name}.removal", arguments={"release": chart.name, **arguments, REMOVAL: True}, capture={})
+
+
+REMOVAL = "x-removal"
+"""The argument of a chart step that takes the release away."""
 
 
 def steps_per(target: Target, per: str) -> tuple[OwnStep, ...]:
@@ -80,6 +91,22 @@ def argument_words(step: Step) -> list[str]:
 def has_file(step: Step) -> bool:
     """Whether the step is what a file beside the spec says: a script or a manifest."""
     return step.action in ("script", "manifest")
+
+
+def files_of(step: Step) -> tuple[str, ...]:
+    """The files beside the spec that the step needs, as a run keeps them: its script or manifest; a chart's values, and the chart as an archive."""
+    if has_file(step):
+        return (script_name(step),)
+    if step.action != "chart" or REMOVAL in step.arguments:
+        return ()
+    values = step.arguments.get("values")
+    return tuple(name for name in (chart_archive(step), values) if isinstance(name, str))
+
+
+def chart_archive(step: Step) -> str | None:
+    """The archive of a chart that lies beside the spec (``./charts/echo``, a folder, or ``./echo.tgz``); None for one of a repository."""
+    name = str(step.arguments.get("name", ""))
+    return f"{name.removeprefix('./').rstrip('/').removesuffix('.tgz')}.tgz" if name.startswith("./") else None
 
 
 def script_name(step: Step) -> str:

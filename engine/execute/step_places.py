@@ -55,7 +55,7 @@ def places_of(target: Target, step: Step, runners: Runners) -> tuple[StepPlace, 
         RunFailed: the target has not got them, or it is not clear which one is meant.
         Unsupported: there is no runner of the kind of one of its sites.
     """
-    if step.on == CONTROLLER or "seconds" in step.arguments:
+    if step.on == CONTROLLER or "seconds" in step.arguments or step.action == "chart":
         return (ON_CONTROLLER,)
     if is_of_cluster(step):
         return (_cluster(target, step),)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..errors import RunFailed, SpecError, Unsupported
-from ..ports import Problem, StepRunner
+from ..ports import ChartKeeper, Problem, StepRunner
 from ..spec import Spec, Step, Target
 from .captures import check_captures, references
-from .step_order import RUN, SESSION, OwnStep, all_steps, steps_per
-from .step_places import Runners, StepPlace, places_of
+from .step_order import REMOVAL, RUN, SESSION, OwnStep, all_steps, steps_per
+from .step_places import Runners, StepPlace, places_of, steered_site
 
 
 def find_step_problems(spec: Spec, targets: Iterable[str], runners: Runners) -> Iterator[Problem]:
@@ -17,7 +17,8 @@ def find_step_problems(spec: Spec, targets: Iterable[str], runners: Runners) -> 
     for target in (spec.target(name) for name in targets):
         yield from _mixed_outputs(target)
         for own in all_steps(target):
-            yield from _problems(target, own.step, runners)
+            if REMOVAL not in own.step.arguments:  # what keeps a chart from being removed keeps it from being installed
+                yield from _problems(target, own.step, runners)
 
 
 def _problems(target: Target, step: Step, runners: Runners) -> Iterator[Problem]:
@@ -28,8 +29,11 @@ def _problems(target: Target, step: Step, runners: Runners) -> Iterator[Problem]
     except RunFailed as error:
         yield _problem(target, step, error.message, error.remedy or "correct the step")
         return
-    for place in {place.site.name: place for place in places}.values():
-        yield from _of_runner(target, step, place, runners)
+    if step.action == "chart":
+        yield from _of_chart(target, step, runners)
+    else:
+        for place in {place.site.name: place for place in places}.values():
+            yield from _of_runner(target, step, place, runners)
     yield from _own_problems(target, step)
 
 
@@ -39,6 +43,18 @@ def _of_runner(target: Target, step: Step, place: StepPlace, runners: Runners) -
         yield _problem(target, step, f"the {place.site.runner} runner carries out no lifecycle steps yet", "prepare the target by hand")
         return
     for problem in carrier.unsupported_step(step, place.site):
+        yield Problem(message=f"target {target.name}: {problem.message}", remedy=problem.remedy)
+
+
+def _of_chart(target: Target, step: Step, runners: Runners) -> Iterator[Problem]:
+    """A chart is installed from the controller, on the site that the step is about."""
+    site = steered_site(target, step, runners)
+    carrier = None if site is None else runners(site.runner)
+    if site is None or not isinstance(carrier, ChartKeeper) or not isinstance(carrier, StepRunner):
+        remedy = "name one of the target's clusters (`site`), or put the target on a runner of kind kubernetes"
+        yield _problem(target, step, "found chart, expected run, script or another wait: there is no one cluster that it is for", remedy)
+        return
+    for problem in carrier.unsupported_step(step, site):
         yield Problem(message=f"target {target.name}: {problem.message}", remedy=problem.remedy)
 
 

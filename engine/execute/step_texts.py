@@ -8,9 +8,11 @@ from collections.abc import Callable
 
 from ..codec import encode
 from ..errors import BenchspecError, RunFailed
+from ..ports import ChartKeeper
 from ..spec import Spec, Step
-from .step_order import OwnStep, argument_words, has_file, script_name
-from .step_places import Runners, places_of
+from .step_commands import chart_use
+from .step_order import OwnStep, argument_words, files_of, has_file, script_name
+from .step_places import Runners, places_of, steered_site
 
 _SUM_DIGITS = 12
 
@@ -21,7 +23,8 @@ Scripts = Callable[[str], tuple[str, bytes]]
 def describe_step(own: OwnStep, spec: Spec, runners: Runners, scripts: Scripts) -> str:
     """One line: target, phase, name, hosts, and what is executed there; of a script its file and the beginning of the sha256 of its bytes."""
     step = own.step
-    return f"{own.target}: {own.phase} {step.name} on {_hosts(own, spec, runners)}: {_action(step, scripts)}{_environment(step)}"
+    action = _chart(own, spec, runners, scripts) if step.action == "chart" else _action(step, scripts)
+    return f"{own.target}: {own.phase} {step.name} on {_hosts(own, spec, runners)}: {action}{_environment(step)}"
 
 
 def _hosts(own: OwnStep, spec: Spec, runners: Runners) -> str:
@@ -42,12 +45,30 @@ def _action(step: Step, scripts: Scripts) -> str:
     return f"{step.action} {encode(step.arguments)}"
 
 
-def _file(step: Step, scripts: Scripts) -> str:
+def _chart(own: OwnStep, spec: Spec, runners: Runners, scripts: Scripts) -> str:
+    """The program that installs it, and the sums of the files that it is given."""
+    step = own.step
     try:
-        path, data = scripts(script_name(step))
+        site = steered_site(spec.target(own.target), step, runners)
+        keeper = None if site is None else runners(site.runner)
+    except RunFailed:
+        site = keeper = None
+    if site is None or not isinstance(keeper, ChartKeeper):
+        return f"chart {encode(step.arguments)}"
+    words = shlex.join(keeper.chart_words(site, chart_use(step, "RUN", "", step.arguments)))
+    return " ".join([words, *(f"({_named(name, scripts)})" for name in files_of(step))])
+
+
+def _file(step: Step, scripts: Scripts) -> str:
+    return f"{step.action} {_named(script_name(step), scripts)}"
+
+
+def _named(name: str, scripts: Scripts) -> str:
+    try:
+        path, data = scripts(name)
     except BenchspecError:
-        return f"{step.action} {shlex.quote(script_name(step))} (which cannot be read)"
-    return f"{step.action} {shlex.quote(path)} (sha256 {hashlib.sha256(data).hexdigest()[:_SUM_DIGITS]})"
+        return f"{shlex.quote(name)} (which cannot be read)"
+    return f"{shlex.quote(path)} (sha256 {hashlib.sha256(data).hexdigest()[:_SUM_DIGITS]})"
 
 
 def _environment(step: Step) -> str:

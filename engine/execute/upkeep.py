@@ -18,7 +18,7 @@ from .events import Event, Observer
 from .interrupts import Interrupts
 from .lifecycle import Adopted, Stage
 from .standing import WHOLE_RUN, Standings
-from .step_order import RUN, all_steps, has_file, script_name, steps_per
+from .step_order import RUN, all_steps, files_of, steps_per
 from .step_places import Runners, StepPlace, sites_of
 
 PURPOSE, UP = "purpose", "up"
@@ -140,7 +140,7 @@ def _require_same(directory: RunDirectory, spec: Spec, targets: Iterable[str], s
 
 
 def _made_of(target: Target, scripts: Mapping[str, bytes]) -> tuple[Json, ...]:
-    names = [script_name(own.step) for own in all_steps(target) if has_file(own.step)]
+    names = [name for own in all_steps(target) for name in files_of(own.step)]
     return (
         {role: (site.name, site.runner, dict(site.options)) for role, site in target.sites.items()},
         [(own.phase.value, repr(own.step)) for own in steps_per(target, RUN)],
@@ -149,6 +149,4 @@ def _made_of(target: Target, scripts: Mapping[str, bytes]) -> tuple[Json, ...]:
 
 
 def _kept_scripts(directory: RunDirectory, target: Target) -> dict[str, bytes]:
-    return {script_name(own.step): directory.script(script_name(own.step)) for own in all_steps(target) if has_file(own.step)}
-
-
+    return {name: directory.script(name) for own in all_steps(target) for name in files_of(own.step)}

@@ -12,7 +12,7 @@ from ..spec import Json
 from .view import ROLES, View
 
 ACTIONS = ("run", "script", "manifest", "chart", "wait")
-CHANGES = ("run", "script", "chart")  # what manifests make goes by itself
+CHANGES = ("run", "script")  # what manifests and charts make goes by itself
 WAITS = ("tcp", "http", "seconds", "condition")
 READERS = ("regex", "jsonpath", "stdout")
 
@@ -48,11 +48,16 @@ def step_names(view: View) -> Iterator[Problem]:
 
 
 def step_files(view: View) -> Iterator[Problem]:
-    """BS222, BS224: scripts, manifests and values lie beside the spec."""
+    """BS222, BS224: scripts, manifests, values and charts of one's own lie beside the spec."""
     for _, path, step in view.steps():
         for key in ("script", "manifest"):
             yield from _file(view.folder, text(step.get(key)), (*path, key))
-        yield from _file(view.folder, text(mapping(step.get("chart")).get("values")), (*path, "chart", "values"))
+        chart = mapping(step.get("chart"))
+        if isinstance(values := chart.get("values"), str):
+            yield from _file(view.folder, values, (*path, "chart", "values"))
+        if (name := text(chart.get("name"))).startswith("./"):
+            found = name if name.endswith(".tgz") else f"{name.rstrip('/')}/Chart.yaml"
+            yield from _file(view.folder, found, (*path, "chart", "name"))
 
 
 def _file(folder: Path | None, name: str, path: DocumentPath) -> Iterator[Problem]:

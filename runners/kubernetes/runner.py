@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...engine.errors import RunFailed
-from ...engine.ports import Commands, Leftover, Problem, RenderedFile, Session, Surroundings
+from ...engine.ports import ChartUse, Commands, Leftover, Problem, RenderedFile, Session, Surroundings
 from ...engine.results import Finding
 from ...engine.spec import Experiment, Placement, Role, Site, Step, TrafficPath
 from .manifests import RAW
@@ -68,12 +68,10 @@ class KubernetesRunner:
         return [*problems, *_unfit_volumes(experiment, bool(render.demand_of(experiment).volumes))]
 
     def unsupported_step(self, step: Step, site: Site) -> Sequence[Problem]:
-        """Why this lifecycle step cannot be carried out here: a chart needs helm, which the spec starts itself; and what no condition is."""
-        if step.action == "chart":
-            remedy = (
-                "use run: [helm, upgrade, --install, ...] with on: controller, which has the site's KUBECONFIG, and [helm, uninstall, ...] in destroy"
-            )
-            return [Problem(message=f"step {step.name}: found chart, expected manifest, run, script or wait", remedy=remedy)]
+        """Why this lifecycle step cannot be carried out here: charts of no certain version, what no condition is, hosts that there are not."""
+        if step.action == "chart" and not (step.arguments.get("version") or str(step.arguments["name"]).startswith("./")):
+            message = f"step {step.name}: found a chart without version, which may be another one tomorrow"
+            return [Problem(message=message, remedy="name the chart's `version`")]
         if "condition" in step.arguments and "${" not in str(step.arguments["condition"]):
             from .conditions import read_condition
 
@@ -90,6 +88,18 @@ class KubernetesRunner:
         from .steering import steer
 
         return steer(site, folder)
+
+    def chart_words(self, site: Site, use: ChartUse) -> tuple[str, ...]:
+        """What helm is told to install or remove a chart."""
+        from . import charts
+
+        return charts.words(site, use)
+
+    def chart_command(self, site: Site, use: ChartUse) -> tuple[str, ...]:
+        """Helm, kept from releases that are not of this run. Raises MissingTool."""
+        from . import charts
+
+        return charts.command(site, use)
 
     def step_hosts(self, site: Site) -> Mapping[Role, str]:
         """None: a cluster is steered from the controller."""

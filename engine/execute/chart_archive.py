@@ -1,0 +1,30 @@
+"""A Helm chart that lies beside a spec as one file: an archive as it is, a folder packed, always to the same bytes.
+
+Format: a gzipped tar with one folder in it, https://helm.sh/docs/topics/charts/.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tarfile
+from pathlib import Path
+
+
+def read_chart(path: Path) -> bytes:
+    """The archive ``path`` (``echo.tgz``), or one of the folder ``echo`` in its place. Raises OSError where there is neither."""
+    folder = path.with_suffix("")
+    return pack(folder) if folder.is_dir() else path.read_bytes()
+
+
+def pack(folder: Path) -> bytes:
+    """Every file of ``folder`` in an archive, without times and owners. Raises OSError: it has no Chart.yaml, or one cannot be read."""
+    folder.joinpath("Chart.yaml").stat()
+    packed = io.BytesIO()
+    with gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as zipped, tarfile.open(fileobj=zipped, mode="w") as archive:
+        for file in sorted(one for one in folder.rglob("*") if one.is_file()):
+            data = file.read_bytes()
+            entry = tarfile.TarInfo(f"{folder.name}/{file.relative_to(folder).as_posix()}")
+            entry.size, entry.mode = len(data), 0o644
+            archive.addfile(entry, io.BytesIO(data))
+    return packed.getvalue()

@@ -1,0 +1,84 @@
+"""Charts of lifecycle steps: what Helm would be told, which files a run keeps, and what is refused. With a real Helm: with_helm.py beside this."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchspec.engine.errors import MissingTool
+from benchspec.engine.execute.chart_archive import pack
+from benchspec.engine.ports import ChartUse
+from benchspec.engine.spec import Site
+from benchspec.runners.kubernetes.runner import KubernetesRunner
+from tests.execute.bench import run_cli, write_spec
+
+RUNNER = KubernetesRunner()
+SITE = Site(name="here", runner="kubernetes", options={"namespace": "bench"})
+CHART = Path(__file__).parents[2] / "data" / "echo-chart"
+
+
+def use(**changed: Any) -> ChartUse:
+    given = {"name": "vault", "repo": "https://helm.releases.hashicorp.com", "version": "0.25.0"}
+    return ChartUse(**{"name": "install", "run_id": "r-1", "arguments": given, "timeout_s": 600, "values": "/w/values.yaml", **changed})
+
+
+def test_helm_is_told_chart_version_namespace_values_and_whose_it_is() -> None:
+    assert RUNNER.chart_words(SITE, use()) == (
+        "helm", "upgrade", "--install", "--repo=https://helm.releases.hashicorp.com", "--version=0.25.0", "--namespace=bench",
+        "--values=/w/values.yaml", "--labels=app.kubernetes.io/managed-by=benchspec,benchspec.dev/run=r-1",
+        "--wait", "--timeout=570s", "--", "install", "vault",
+    )  # fmt: skip
+    removal = use(arguments={"release": "vault", "namespace": "other"}, removal=True)
+    assert RUNNER.chart_words(SITE, removal) == ("helm", "uninstall", "--namespace=other", "--wait", "--timeout=570s", "--", "vault")
+
+
+def test_without_helm_that_is_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MissingTool, match="no program 'helm'"):
+        RUNNER.chart_command(SITE, use())
+
+
+def spec(folder: Path, **chart: Any) -> Path:
+    lifecycle = {"bootstrap": [{"name": "install", "chart": chart}]}
+    document = {
+        "apiVersion": "benchspec/v1", "kind": "Benchmark", "name": "charts", "title": "Charts",
+        "targets": {"pods": {"runner": {"kind": "kubernetes", "context": "none"}, "lifecycle": lifecycle}},
+        "workloads": {"http": {"tool": "fortio", "with": {"duration": "1 s"}}},
+        "method": {"sessions": 1, "trials": 1, "warmups": 1, "seed": 1},
+    }  # fmt: skip
+    return write_spec(folder / "spec.yaml", document)
+
+
+def test_a_plan_shows_what_helm_will_be_told(tmp_path: Path) -> None:
+    """Also its removal, for which no destroy step is needed, and the sums of files."""
+    (tmp_path / "values.yaml").write_text("server: {}\n")
+    path = spec(tmp_path, name="vault", repo="https://helm.releases.hashicorp.com", version="0.25.0", values="values.yaml")
+    assert run_cli("validate", str(path)).returncode == 0
+    shown = run_cli("plan", str(path))
+    assert shown.returncode == 0, shown.stderr
+    assert "helm upgrade --install --repo=https://helm.releases.hashicorp.com --version=0.25.0" in shown.stdout
+    assert "values.yaml (sha256 " in shown.stdout
+    assert "destroy install.removal" in shown.stdout
+    assert "helm uninstall --namespace=default" in shown.stdout
+
+
+def test_charts_without_version_or_from_elsewhere_are_refused(tmp_path: Path) -> None:
+    outside = run_cli("validate", str(spec(tmp_path, name="./../echo")))
+    assert "BS222" in outside.stderr + outside.stdout
+    refused = run_cli("run", str(spec(tmp_path, name="vault", repo="https://helm.releases.hashicorp.com")), "--yes", "--out", str(tmp_path / "run"))
+    assert refused.returncode != 0
+    assert "found a chart without version" in refused.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_is_packed_to_the_same_bytes_each_time(tmp_path: Path) -> None:
+    packed = pack(CHART)
+    assert pack(CHART) == packed
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        assert archive.getnames() == ["echo-chart/Chart.yaml", "echo-chart/templates/echo.yaml", "echo-chart/values.yaml"]
+    with pytest.raises(FileNotFoundError):
+        pack(tmp_path)
