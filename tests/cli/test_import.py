@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from benchspec.engine.readback import read_run
 from benchspec.engine.results import TrialStatus
-from tests.cli.test_verbs import run_cli
+from tests.execute.bench import run_cli
 from tests.workloads.test_kubestr import CLASS, wrapped
 
 ROOT = Path(__file__).parents[2]
