@@ -12,7 +12,8 @@ from .app import VERBS
 @click.option("--name", default="benchspec", show_default=True, help="The name of the ServiceAccount and of its roles.")
 @click.option("--no-facts", is_flag=True, help="Leave out the ClusterRole that only reads: what it shows is then unknown.")
 @click.option("--storage-classes", is_flag=True, help="Add what `storage: {create: true}` needs: creating and deleting storage classes.")
-def command(namespace: str, name: str, no_facts: bool, storage_classes: bool) -> None:
+@click.option("--kubelet-stats", is_flag=True, help="Add reading the kubelets, for sidecars that cannot tell what they use. A wide right.")
+def command(namespace: str, name: str, no_facts: bool, storage_classes: bool, kubelet_stats: bool) -> None:
     """Print the manifest of a ServiceAccount with exactly the rights that the Kubernetes runner needs.
 
     Everything it creates is in one namespace. `benchspec rbac --namespace bench | kubectl apply -f -`
@@ -21,5 +22,5 @@ def command(namespace: str, name: str, no_facts: bool, storage_classes: bool) ->
 
     from ..runners.kubernetes.rights import manifests
 
-    made = manifests(namespace, name, facts=not no_facts, classes=storage_classes)
+    made = manifests(namespace, name, facts=not no_facts, classes=storage_classes, kubelet=kubelet_stats)
     click.echo(yaml.safe_dump_all(made, sort_keys=False, explicit_start=True), nl=False)

@@ -18,6 +18,7 @@ from ...engine.spec import Role, RolePlace
 from . import containers, ingress, job, manifests, pods, scripts, volumes
 from .failures import NotThere, PodLost
 from .job import PodJob
+from .kubelet import KubeletWatch
 from .manifests import Part
 from .monitor import PodSampler
 from .names import GROUP, ROLE, digest
@@ -36,7 +37,7 @@ class PodAllocation:
         self._jobs = jobs
         self._identities = identities
         self._noted: set[str] = set()
-        self._beside: dict[Role, Sequence[str]] = {}
+        self._beside: dict[Role, tuple[Sequence[str], Sequence[str]]] = {}
 
     def surroundings(self) -> Surroundings:
         """Endpoints and work directories of the roles on this site."""
@@ -179,7 +180,14 @@ class PodAllocation:
         share = self.share(role)
         if role not in self._beside:
             self._beside[role] = containers.beside(share.container)
-        return PodSampler(share.container, interval_s, share.cpus, self._beside[role])
+        telling, mute = self._beside[role]
+        watch = KubeletWatch(self._place.api, share.node, share.container.pod, mute, share.offset_s) if mute else None
+        try:
+            return PodSampler(share.container, interval_s, share.cpus, telling, watch)
+        except BaseException:
+            if watch:
+                watch.stop()
+            raise
 
     def release(self) -> None:
         """Remove the pods with all that runs in them, volumes and Services (idempotent). Raises RunFailed naming what stays."""

@@ -1,8 +1,8 @@
 """What each container of a pod has used: CPU time and working set, from the files of its own control group as it sees them.
 
-A container asks for itself, so no right beyond that to execute is needed; one whose image has no ``cat`` tells nothing. Formats: cgroup v2
-(https://docs.kernel.org/admin-guide/cgroup-v2.html: ``cpu.stat``, ``memory.current``, ``memory.stat``) and v1 (cpuacct.txt, memory.txt). The working
-set is what Kubernetes means by it: memory in use without inactive pages of files.
+A container asks for itself, so no right beyond that to execute is needed; one whose image has no ``cat`` tells nothing (see kubelet). The working set
+is what Kubernetes means by it: memory in use without inactive pages of files. Formats: cgroup v2 (https://docs.kernel.org/admin-guide/cgroup-v2.html:
+``cpu.stat``, ``memory.current``, ``memory.stat``) and v1 (cpuacct.txt, memory.txt).
 """
 
 from __future__ import annotations
@@ -51,12 +51,13 @@ def ask(container: Container, names: Sequence[str]) -> Mapping[str, float]:
     return values
 
 
-def beside(container: Container) -> Sequence[str]:
-    """The containers beside ``container`` in its pod that tell what they use, those included that somebody else put there."""
+def beside(container: Container) -> tuple[Sequence[str], Sequence[str]]:
+    """The containers beside ``container`` in its pod, those included that somebody else put there: who tell what they use, and who cannot."""
     try:
         spec = container.api.get(container.api.namespaced("pods", container.pod))["spec"]
     except RunFailed:
-        return ()  # whoever next asks the pod something is told why
+        return (), ()  # whoever next asks the pod something is told why
     lasting = [one for one in spec.get("initContainers", []) if one.get("restartPolicy") == "Always"]
     names = [one["name"] for one in (*spec["containers"], *lasting) if one["name"] != container.name]
-    return [name for name in names if ask(container, [name])]
+    telling = [name for name in names if ask(container, [name])]
+    return telling, [name for name in names if name not in telling]

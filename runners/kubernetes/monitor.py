@@ -14,6 +14,7 @@ from ...engine.errors import RunFailed
 from ...engine.ports import Sample
 from . import containers
 from .container import Container
+from .kubelet import KubeletWatch
 from .manifests import MEMORY
 from .scripts import quote
 
@@ -28,10 +29,13 @@ _SPLIT = b"==samples==\n"
 
 class PodSampler:
     """Samples at the start, every ``interval_s`` and at the stop. ``cpus``: those a role is pinned to, empty for all; ``beside``: the pod's further
-    containers.
+    containers that tell what they use; ``watch``: of the others.
     """
 
-    def __init__(self, container: Container, interval_s: float, cpus: Sequence[int] = (), beside: Sequence[str] = ()) -> None:
+    def __init__(
+        self, container: Container, interval_s: float, cpus: Sequence[int] = (), beside: Sequence[str] = (), watch: KubeletWatch | None = None
+    ) -> None:
+        self._watch = watch
         self._container, self._cpus, self._beside = container, tuple(cpus), tuple(beside)
         self._file = f"{MEMORY}/monitor-{secrets.token_hex(4)}"
         self._samples: Sequence[Sample] | None = None
@@ -53,7 +57,9 @@ class PodSampler:
                 after = {**containers.read(self._container.name, own), **containers.ask(self._container, self._beside)}
             except RunFailed:
                 rows, after = b"", {}  # the trial's own error tells what became of the pod
-            self._samples = _joined(self._read(rows.decode("utf-8", "replace")), self._before, after)
+            others = self._watch.stop() if self._watch else {}
+            before = {**dict.fromkeys(others, 0.0), **self._before}
+            self._samples = _joined(self._read(rows.decode("utf-8", "replace")), before, {**others, **after})
         return self._samples
 
     def _read(self, text: str) -> list[Sample]:

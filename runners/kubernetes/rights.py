@@ -42,9 +42,12 @@ CLUSTER_RULES: Sequence[Mapping[str, Any]] = (
 CLASS_RULES: Sequence[Mapping[str, Any]] = ({"apiGroups": ["storage.k8s.io"], "resources": ["storageclasses"], "verbs": ["create", "delete"]},)
 """Needed where a spec says ``storage: {create: true}``."""
 
+KUBELET_RULES: Sequence[Mapping[str, Any]] = ({"apiGroups": [""], "resources": ["nodes/proxy"], "verbs": ["get"]},)
+"""Needed to see what containers use that cannot tell themselves. A wide right: who has it may execute anything in any pod, by way of kubelets."""
 
-def manifests(namespace: str, name: str, *, facts: bool, classes: bool) -> list[dict[str, Any]]:
-    """ServiceAccount, Role and RoleBinding; ``facts`` and ``classes`` add a ClusterRole and its binding."""
+
+def manifests(namespace: str, name: str, *, facts: bool, classes: bool, kubelet: bool = False) -> list[dict[str, Any]]:
+    """ServiceAccount, Role and RoleBinding; ``facts``, ``classes`` and ``kubelet`` add a ClusterRole and its binding."""
     metadata = {"name": name, "namespace": namespace}
     subjects = [{"kind": "ServiceAccount", **metadata}]
     rbac = "rbac.authorization.k8s.io"
@@ -56,7 +59,7 @@ def manifests(namespace: str, name: str, *, facts: bool, classes: bool) -> list[
             "roleRef": {"apiGroup": rbac, "kind": "Role", "name": name},
         },
     ]  # fmt: skip
-    wide = [*(CLUSTER_RULES if facts else ()), *(CLASS_RULES if classes else ())]
+    wide = [*(CLUSTER_RULES if facts else ()), *(CLASS_RULES if classes else ()), *(KUBELET_RULES if kubelet else ())]
     if wide:
         cluster_name = {"name": f"{name}-{namespace}"}
         made += [
