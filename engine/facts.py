@@ -128,6 +128,12 @@ def script() -> str:
     return "\n".join(["exec 2>/dev/null", *_lines(alone), *probes, *_lines(shared), ""])  # what may take long comes last
 
 
+def cvm_script() -> str:
+    """The part of :func:`script` that looks for confidential VMs alone; :func:`parse` reads it."""
+    commands = {name: command for name, command in COMMANDS.items() if name.startswith("cvm.")}
+    return "\n".join(["exec 2>/dev/null", f"CVM=$({{ {PROBES['CVM']}; }} </dev/null)", *_lines(commands), ""])
+
+
 def path_script(peer: str) -> str:
     """The script that prints the facts of the path from here to ``peer``, an address or a name, in the same way."""
     return "\n".join(["exec 2>/dev/null", f"PEER={shlex.quote(peer)}", *_lines(PATH_COMMANDS), ""])

@@ -26,6 +26,8 @@ DEVICE = "/dev/benchspec-volume"
 RAW = "Block"
 DEFAULT_VOLUME_BYTES = 2**30
 MEMORY = "/benchspec-memory"
+NODE = "/benchspec-node"
+"""Where a privileged pod sees its node's files."""
 USER = 1000
 DISK_GROUP = 6
 """``disk`` wherever Linux comes from Debian, Red Hat, SUSE, Alpine or Flatcar: raw devices belong to root and to it, and pods are not root."""
@@ -179,6 +181,8 @@ def _pod(options: Options, ownership: Ownership, allocation_id: str, part: Part,
     if demand.placement is Placement.SAME_NODE:
         together = [{"labelSelector": {"matchLabels": {ALLOCATION: label_value(allocation_id)}}, "topologyKey": _HOST}]
         spec["affinity"]["podAffinity"] = {"requiredDuringSchedulingIgnoredDuringExecution": together}
+    if options.privileged:
+        _open(spec)
     if own.node:
         required = {"nodeSelectorTerms": [{"matchExpressions": [{"key": _HOST, "operator": "In", "values": [own.node]}]}]}
         spec["affinity"]["nodeAffinity"] = {"requiredDuringSchedulingIgnoredDuringExecution": required}
@@ -190,6 +194,15 @@ def _pod(options: Options, ownership: Ownership, allocation_id: str, part: Part,
         "imagePullSecrets": [{"name": name} for name in options.image_pull_secrets],
     }
     return spec | {key: value for key, value in optional.items() if value}
+
+
+def _open(spec: Object) -> None:
+    """Let a pod see its node as the node's root does; it can read the node's files, and write only what is no file of its disk."""
+    spec |= {"hostNetwork": True, "hostPID": True, "dnsPolicy": "ClusterFirstWithHostNet", "securityContext": {}}
+    container = spec["containers"][0]
+    container["securityContext"] = {"privileged": True, "runAsUser": 0}
+    container["volumeMounts"].append({"name": "node", "mountPath": NODE, "readOnly": True})
+    spec["volumes"].append({"name": "node", "hostPath": {"path": "/"}})
 
 
 def _sidecar(qos: str, own: Sidecar) -> Object:

@@ -51,7 +51,10 @@ class RoleOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """A site's options. ``ttl_s``: after this the cluster itself removes what was left."""
+    """A site's options. ``ttl_s``: after this the cluster itself removes what was left.
+
+    ``privileged``: of the pods that look at nodes where ``privileged_probe`` allows it, never of those that measure.
+    """
 
     context: str | None
     kubeconfig: str | None
@@ -68,6 +71,8 @@ class Options:
     annotations: Mapping[str, str] = field(default_factory=dict)
     ttl_s: float = DEFAULT_TTL_S
     pin_required: bool = False
+    privileged_probe: bool = False
+    privileged: bool = False
     common: RoleOptions
     roles: Mapping[Role, RoleOptions] = field(default_factory=dict)
 
@@ -106,6 +111,7 @@ def read_options(site: Site) -> Options:
         annotations=_texts(given.get("annotations")),
         ttl_s=_quantity(given["ttl"], Dimension.TIME, site) if "ttl" in given else DEFAULT_TTL_S,
         pin_required=given.get("pin") == "required",
+        privileged_probe=_mapping(given.get("probe")).get("privileged") is True,
         common=common,
         roles=roles,
     )

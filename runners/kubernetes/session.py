@@ -9,12 +9,12 @@ from dataclasses import replace
 from functools import cached_property
 
 from ...engine import facts
-from ...engine.errors import RunFailed
+from ...engine.errors import RunFailed, TransportLost
 from ...engine.ports import NO_DEMAND, Demand, Job, Tool, ToolStatus
 from ...engine.results import Fact
 from ...engine.spec import Json, Role, RolePlace
 from ...engine.tool_version import read_version
-from . import namespace, nodes, volumes
+from . import namespace, node_probe, nodes, volumes
 from .allocation import PodAllocation, allocate
 from .conditions import await_condition, read_condition
 from .container import Container
@@ -83,9 +83,31 @@ class KubernetesSession:
             share = probe.share(Role.MONITOR)
             script = f"PATH=$PATH:/usr/sbin:/sbin DIR={quote(share.part.workdir)} LC_ALL=C; export PATH DIR LC_ALL\n{facts.script()}"
             found = facts.parse(share.container.run(script, timeout_s=facts.TIMEOUT_S + 30).stdout)
-            return share.node, [*found, *facts.clock_facts(share.offset_s, share.bound_s)]
+            seen = [*found, *facts.clock_facts(share.offset_s, share.bound_s)]
+            name = share.node
         finally:
             probe.release()
+        return name, self._look_deeper(name, place, seen) if options.privileged_probe else seen
+
+    def _look_deeper(self, node: str, place: Place, seen: Sequence[Fact]) -> Sequence[Fact]:
+        """What a privileged pod on ``node`` sees goes before ``seen``; that it was refused is told as what could not be looked at."""
+        common = replace(place.options.common, node=node)
+        place = replace(place, options=replace(place.options, privileged=True, common=common))
+        try:
+            probe = allocate(place, [RolePlace(role=Role.MONITOR, site=place.ownership.site)], f"node-{node}", NO_DEMAND, {}, {})
+            try:
+                deeper = [fact for fact in node_probe.look(probe.share(Role.MONITOR).container) if fact.value is not None]
+            finally:
+                probe.release()
+        except TransportLost:
+            raise
+        except RunFailed as error:
+            # not the cluster's own words: they name the pod, and would be another fact each time
+            reason = "the namespace's pod security refuses it" if "violates PodSecurity" in error.message else "there could be none"
+            told = f"what a privileged pod sees ({reason})"
+            return [replace(f, value=_with(f.value, told)) if f.name == "cvm.unseen" else f for f in seen]
+        names = {fact.name for fact in deeper}
+        return [*(fact for fact in seen if fact.name not in names), *deeper]
 
     def find_tools(self, role: Role, tools: Sequence[Tool], image: str | None = None) -> Sequence[ToolStatus]:
         """Where each tool is in ``image``, or in the role's, and what version it says."""
@@ -163,6 +185,10 @@ class KubernetesSession:
         if self._place.options.create_namespace and namespace.find(api, self._place.ownership.run_id) is not None:
             with contextlib.suppress(RunFailed):  # not empty: others are in it, or jobs that run; `benchspec clean` tells
                 namespace.remove(api)
+
+
+def _with(known: Json, told: str) -> str:
+    return told if known in (None, "none") else f"{known}, {told}"
 
 
 def _find(share: Share, tool: Tool) -> ToolStatus:

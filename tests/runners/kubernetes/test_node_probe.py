@@ -1,0 +1,65 @@
+"""A privileged look at nodes, where the site allows it: what it adds, and that a namespace which refuses it is told and costs nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchspec.engine.ports import Session
+from benchspec.runners.kubernetes.node_probe import read_network
+from tests.cluster.cluster import Cluster
+
+LIST = '10-pods.conflist\n{"cniVersion": "1.0.0", "name": "pods", "plugins": [{"type": "bridge", "mtu": 1450}, {"type": "portmap"}]}'
+END = "#benchspec-part"
+
+
+def values(session: Session) -> Mapping[str, Mapping[str, Any]]:
+    return {node: {fact.name: fact.value for fact in facts} for node, facts in session.facts().items() if node}
+
+
+def test_a_privileged_look_sees_the_node_itself(cluster: Cluster, connect: Callable[..., Session]) -> None:
+    """These nodes are no confidential VMs, and nothing says that they are; their devices are not a container's, unless this machine is one."""
+    plain, deep = values(connect()), values(connect(probe={"privileged": True}))
+    assert set(plain) == set(deep) == set(cluster.kubectl("get", "nodes", "-o", "jsonpath={.items[*].metadata.name}").split())
+    for node in deep:
+        assert "a container has" not in deep[node]["cvm.unseen"] or Path("/.dockerenv").exists()
+        assert deep[node]["cvm.technology"] in (None, "none")
+        assert deep[node]["cvm.evidence"] in (None, "none")
+        assert (deep[node]["cni.name"], deep[node]["kubernetes.proxy_mode"]) == ("bridge", "nftables")
+        assert "cni.name" not in plain[node]
+
+
+def test_a_namespace_that_refuses_it_is_told(cluster: Cluster, connect: Callable[..., Session]) -> None:
+    label = "pod-security.kubernetes.io/enforce"
+    cluster.kubectl("create", "namespace", "node-probe")
+    try:
+        cluster.kubectl("label", "namespace", "node-probe", f"{label}=restricted")
+        session = connect(probe={"privileged": True}, namespace="node-probe", node_selector={"kubernetes.io/hostname": names(cluster)[0]})
+        (seen,) = values(session).values()
+        assert "what a privileged pod sees (the namespace's pod security refuses it)" in seen["cvm.unseen"]
+        assert seen["cpu.count"] is not None  # what any pod sees is there
+        session.close()
+    finally:
+        cluster.kubectl("delete", "namespace", "node-probe", "--wait=false")
+
+
+def names(cluster: Cluster) -> list[str]:
+    return cluster.kubectl("get", "nodes", "-o", "jsonpath={.items[*].metadata.name}").split()
+
+
+@pytest.mark.parametrize(
+    ("printed", "seen"),
+    [
+        (f"{LIST}\n{END}\nbridge\nvxlan\n{END}\niptables", ("bridge", 1450, "vxlan", "iptables")),
+        (f'05-x.conf\n{{"type": "ptp"}}\n{END}\n{END}\n', ("ptp", None, None, None)),
+        (f"{LIST}\n{END}\nvxlan\nwireguard\n{END}\n<html>not found</html>", ("bridge", 1450, None, None)),
+        (f"\n\n{END}\n{END}\n", (None, None, None, None)),
+        ("cut sho", (None, None, None, None)),
+    ],
+)
+def test_what_it_prints_is_read(printed: str, seen: tuple[Any, ...]) -> None:
+    found = {fact.name: fact.value for fact in read_network(printed)}
+    assert tuple(found.get(name) for name in ("cni.name", "cni.configured_mtu", "cni.mode", "kubernetes.proxy_mode")) == seen
