@@ -12,10 +12,10 @@ from .options import DIRECTORY, SPEC_FILE, load_and_plan, overrides_option, plan
 from .terminal import echo
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ..engine.plan import Plan
-    from ..engine.ports import RenderedFile
+    from ..engine.ports import RenderedFile, Surroundings
     from ..engine.spec import Experiment, LoadedSpec, Site
 
 
@@ -90,31 +90,56 @@ def _render(loaded: LoadedSpec, plan: Plan, directory: Path) -> int:
     for experiment in plan.experiments:
         folder = directory / experiment.target / experiment.short_id
         sites = {s.name: s for s in loaded.spec.target(experiment.target).sites.values()}
+        surroundings = _surroundings(experiment, sites.values())
         for site in sites.values():
-            for file in _files_of(experiment, site):
+            for file in _files_of(experiment, site, surroundings):
                 (folder / file.name).parent.mkdir(parents=True, exist_ok=True)
                 write_durably(folder / file.name, file.data)
                 count += 1
     return count
 
 
-def _files_of(experiment: Experiment, site: Site) -> Sequence[RenderedFile]:
+def _surroundings(experiment: Experiment, sites: Iterable[Site]) -> Surroundings:
+    """Stand-ins for the endpoints and directories of all roles, each as its site's runner would give them."""
+    from ..engine.errors import Unsupported
+    from ..engine.ports import Endpoint, Surroundings
+    from ..runners.registry import get_runner
+
+    found = Surroundings(endpoints={}, workdirs={})
+    for site in sites:
+        here = [place.role for place in experiment.roles if place.site == site.name]
+        try:
+            given = get_runner(site.runner).placeholders(experiment, site)
+        except Unsupported:
+            given = Surroundings(
+                endpoints={role: Endpoint(host=f"ADDRESS-OF-{role.value.upper()}", port=20000 + index) for index, role in enumerate(here)},
+                workdirs={role: f"/var/tmp/benchspec-RUN/{role.value}" for role in here},
+            )
+        found = Surroundings(
+            endpoints={**found.endpoints, **{role: of for role, of in given.endpoints.items() if role in here}},
+            workdirs={**found.workdirs, **{role: of for role, of in given.workdirs.items() if role in here}},
+            devices={**found.devices, **{role: of for role, of in given.devices.items() if role in here}},
+        )
+    return found
+
+
+def _files_of(experiment: Experiment, site: Site, surroundings: Surroundings) -> Sequence[RenderedFile]:
     """What the site's runner would make; for a runner that is not there yet the workload's own commands, with a note that says so."""
     from ..engine.errors import Unsupported
-    from ..engine.ports import Endpoint, RenderedFile, Surroundings
+    from ..engine.ports import Commands, RenderedFile
     from ..runners.registry import get_runner
     from ..workloads.registry import get_workload
 
-    workload = get_workload(experiment.tool)
+    whole = get_workload(experiment.tool).commands(experiment, surroundings)
+    here = {place.role for place in experiment.roles if place.site == site.name}
+    commands = Commands(
+        clients=tuple(one for one in whole.clients if one.role in here),
+        servers=tuple(one for one in whole.servers if one.command.role in here),
+        files=tuple(one for one in whole.files if one.role in here),
+    )
     try:
         runner = get_runner(site.runner)
     except Unsupported as error:
-        roles = [place.role for place in experiment.roles]
-        stand_ins = Surroundings(
-            endpoints={role: Endpoint(host=f"ADDRESS-OF-{role.value.upper()}", port=20000 + index) for index, role in enumerate(roles)},
-            workdirs={role: f"/var/tmp/benchspec-RUN/{role.value}" for role in roles},
-        )
         note = f"{error.message}: these are the workload's own commands; what that runner would create around them is not shown.\n"
-        files = get_runner("local").render(experiment, site, workload.commands(experiment, stand_ins))
-        return [*files, RenderedFile(name="NOTE.txt", data=note.encode())]
-    return runner.render(experiment, site, workload.commands(experiment, runner.placeholders(experiment, site)))
+        return [*get_runner("local").render(experiment, site, commands), RenderedFile(name="NOTE.txt", data=note.encode())]
+    return runner.render(experiment, site, commands)

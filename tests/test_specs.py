@@ -12,6 +12,7 @@ import benchspec.specs
 from benchspec.engine.analysis.limits import Link, check_limits, limits_of
 from benchspec.engine.analysis.model import LimitState
 from benchspec.engine.diff import diff_specs
+from benchspec.engine.execute.run import find_problems
 from benchspec.engine.load import check_spec, load_spec
 from benchspec.engine.plan import Plan, plan, plan_to_json
 from benchspec.engine.reading import mapping
@@ -19,6 +20,7 @@ from benchspec.engine.spec import Experiment, LoadedSpec, Target
 from benchspec.engine.units import Dimension, parse_quantity
 from benchspec.reports.numbers import write_share
 from benchspec.workloads.registry import WORKLOADS
+from tests.execute.bench import CATALOGUE
 
 FOLDER = Path(benchspec.specs.__file__).parent
 SPECS = sorted(FOLDER.glob("*.yaml"))
@@ -201,6 +203,12 @@ def test_bare_hosts_and_pods_share_cells_over_different_paths() -> None:
     assert str(found["hosts bulk[streams=3]"].path) == "host-to-host"
     assert str(found["flannel bulk[streams=3]"].path) == "pod-to-pod"
     assert found["hosts bulk[streams=1]"].parameters["duration"] == "10 min"
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_every_spec_can_be_carried_out_as_far_as_can_be_said_without_its_sites(name: str) -> None:
+    found = {problem.message for problem in find_problems(planned(name), load(name).spec, CATALOGUE)}
+    assert {message for message in found if "this version runs nothing on Windows hosts" not in message} == set()
 
 
 @pytest.mark.parametrize("name", ["mesh-multicluster", "mesh-multicluster-equinix"])

@@ -13,7 +13,7 @@ from .options import is_pinned, read_options
 
 _PATHS = frozenset({
     None, TrafficPath.POD_TO_POD, TrafficPath.POD_TO_SERVICE, TrafficPath.POD_TO_HOST, TrafficPath.HOST_TO_HOST, TrafficPath.HOST_TO_SERVICE,
-    TrafficPath.NODE_PORT, TrafficPath.INGRESS,
+    TrafficPath.NODE_PORT, TrafficPath.INGRESS, TrafficPath.MESH,
 })  # fmt: skip
 
 
@@ -46,6 +46,11 @@ class KubernetesRunner:
             problems.append(Problem(
                 message=f"found path {experiment.path}, expected one of {', '.join(sorted(path for path in _PATHS if path))}",
                 remedy="choose another path, or measure what is in the way as a component of the target",
+            ))  # fmt: skip
+        if experiment.path is TrafficPath.MESH and not experiment.parameters.get("url"):
+            problems.append(Problem(
+                message=f"found path mesh for {experiment.tool} without a url: a mesh has names of its own for servers",
+                remedy="let the lifecycle make the server, and name it as the mesh does (`url`); or choose pod-to-service, with the mesh's proxies",
             ))  # fmt: skip
         if experiment.path is TrafficPath.INGRESS and experiment.tool not in _HTTP_TOOLS:
             problems.append(Problem(

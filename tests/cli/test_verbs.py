@@ -86,6 +86,10 @@ def test_plan_prints_text_and_json_and_renders(tmp_path: Path) -> None:
     assert run_cli("plan", str(ROOT / "specs" / "constellation-azure.yaml"), "--render", str(tmp_path / "azure")).returncode == 0
     jobs = [json.loads(path.read_text()) for path in (tmp_path / "azure").rglob("client-job.json")]
     assert {job["kind"] for job in jobs} == {"Job"}
+    assert run_cli("plan", str(ROOT / "specs" / "mesh-multicluster.yaml"), "--render", str(tmp_path / "mesh")).returncode == 0
+    clients = {path.parts[-3]: path.read_text() for path in (tmp_path / "mesh").rglob("client-1-client.sh")}  # the server is on another cluster
+    assert "http://nginx.my-vl3-network:80" in clients["nsm"]
+    assert set(clients) == {"istio", "kuma", "nsm"}
 
 
 @pytest.mark.parametrize(
