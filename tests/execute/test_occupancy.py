@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import time
+from pathlib import Path
 
 from benchspec.engine.codec import encode
 from benchspec.engine.execute.occupancy import Occupation, occupations, overlaps
@@ -12,11 +15,12 @@ from benchspec.engine.journal import Record
 from benchspec.engine.ports import Node
 from benchspec.engine.results import Trial, TrialKind, TrialStatus
 from benchspec.engine.spec import Role
+from tests.execute.bench import finished, records, run_cli, spec_document, start_cli, write_spec
 
 
 def journal(*trials: tuple[float, float, dict[Role, Node]]) -> list[Record]:
     """The records of trials that began at a time, took so long, and had roles on nodes."""
-    records: list[Record] = []
+    made: list[Record] = []
     for number, (began, took, nodes) in enumerate(trials, 1):
         slot = Slot(sequence=number, session=1, experiment_id=f"e{number}", kind=TrialKind.MEASURED, index=1)
         intent = Intent(slot=slot, jobs=(f"j{number}",), deadlines_s=(9.0,), allocation_id="a", allocation=1, nodes=nodes)
@@ -25,8 +29,8 @@ def journal(*trials: tuple[float, float, dict[Role, Node]]) -> list[Record]:
             started_at=began, duration_s=took, nodes={role.value: node.name for role, node in nodes.items()},
         )  # fmt: skip
         for type_, value in (("trial.started", intent), ("trial.finished", trial)):
-            records.append(Record(n=len(records), type=type_, at=began, mono=began, boot="b", data=encode(value)))
-    return records
+            made.append(Record(n=len(made), type=type_, at=began, mono=began, boot="b", data=encode(value)))
+    return made
 
 
 def on(name: str, identity: str | None = None) -> dict[Role, Node]:
@@ -77,3 +81,29 @@ def test_it_finds_what_looking_at_all_pairs_finds() -> None:
     }  # fmt: skip
     assert pairs
     assert {frozenset((each.first.sequence, each.second.sequence)) for each in overlaps(many)} == pairs
+
+
+def test_a_plan_of_a_hundred_experiments_never_has_two_on_one_node_and_another_run_beside_it_is_seen(tmp_path: Path) -> None:
+    """Nothing keeps two runs off this very host (no node of a cluster, no host over SSH would be shared): what happens then is in the journals."""
+    document = spec_document(tmp_path / "counter", method={"sessions": 1, "trials": 1, "warmups": 0, "seed": 1}, targets={"a": {"runner": "local"}})
+    del document["compare"]
+    many = {**document, "workloads": {f"w{n}": document["workloads"]["count"] for n in range(100)}}
+    first = tmp_path / "first"
+    controller = start_cli("run", str(write_spec(tmp_path / "many.yaml", many)), "--out", str(first), "--yes", "--quiet", stdout=subprocess.DEVNULL)
+    while not (first / "journal.ndjson").exists() or not finished(first):
+        assert controller.poll() is None
+        time.sleep(0.05)
+    # the second run's trial takes as long as three of the first
+    script = (
+        f'n() {{ grep -c trial.finished "{first}/journal.ndjson"; }}; t=$(n); '
+        'while [ $(n) -lt $((t+3)) ] && [ $(n) -lt 100 ]; do sleep 0.05; done; echo "rate: 1"'
+    )
+    workload = {**document["workloads"]["count"], "with": {**document["workloads"]["count"]["with"], "run": ["sh", "-c", script], "duration": "60 s"}}
+    one = {**document, "workloads": {"one": workload}}
+    done = run_cli("run", str(write_spec(tmp_path / "one.yaml", one)), "--out", str(tmp_path / "second"), "--yes", "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert controller.wait() == 0
+    alone = occupations("first", records(first))
+    assert len(alone) == 100
+    assert overlaps(alone) == []
+    assert overlaps([*alone, *occupations("second", records(tmp_path / "second"))]) != []
