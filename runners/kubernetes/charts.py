@@ -47,7 +47,7 @@ def words(site: Site, use: ChartUse) -> tuple[str, ...]:
         *((f"--version={given['version']}",) if "version" in given else ()),
         f"--namespace={namespace}",
         *((f"--values={use.values}",) if use.values else ()),
-        f"--labels={labels}", "--wait", timeout, "--", release, use.archive or str(given["name"]),
+        f"--labels={labels}", *(() if given.get("wait") is False else ("--wait",)), timeout, "--", release, use.archive or str(given["name"]),
     )  # fmt: skip
 
 

@@ -26,7 +26,7 @@ BOTH_PATHS = "overrides: {hosts: {path: host-to-host}, flannel: {path: pod-to-po
 PROTOCOLS = "      protocol: [tcp, udp]\n"
 NUMBERS = ", ".join(str(number) for number in range(1, 129))
 SIZES = ", ".join(f"{number} KiB" for number in range(1, 129))
-NAMESPACE = "manifest: vault/namespace.yaml}"
+CERTIFICATE = "script: vault/certificate.sh,"
 TWO_CPUS = """\
   two-cpus:
     title: two CPUs
@@ -55,8 +55,8 @@ SLIPS: list[tuple[str, str, str, str]] = [
     ("BS215", VAULT, "title: GKE #", 'title: "${secret:env:TOKEN}" #'),
     ("BS216", AZURE, "[machine.type, net.mtu]", "[machine.type, net.mtuu]"),
     ("BS217", MESH, NSM_URL, "    targets: [istio, kuma]\n"),
-    ("BS220", VAULT, NAMESPACE, "manifest: vault/namespace.yaml, script: vault/remove.sh}"),
-    ("BS221", VAULT, "{name: certificate,", "{name: namespace,"),
+    ("BS220", VAULT, CERTIFICATE, "script: vault/certificate.sh, manifest: vault/values.yaml,"),
+    ("BS221", VAULT, "{name: certificate,", "{name: unseal,"),
     ("BS222", VAULT, "script: vault/certificate.sh", "script: ../certificate.sh"),
     ("BS223", MESH, "              site: istio-1\n", "              site: istio-0\n"),
     ("BS224", VAULT, "script: vault/unseal.sh", "script: vault/unsealed.sh"),

@@ -32,6 +32,7 @@ def test_helm_is_told_chart_version_namespace_values_and_whose_it_is() -> None:
         "--values=/w/values.yaml", "--labels=app.kubernetes.io/managed-by=benchspec,benchspec.dev/run=r-1",
         "--wait", "--timeout=570s", "--", "install", "vault",
     )  # fmt: skip
+    assert "--wait" not in RUNNER.chart_words(SITE, use(arguments={**use().arguments, "wait": False}))
     removal = use(arguments={"release": "vault", "namespace": "other"}, removal=True)
     assert RUNNER.chart_words(SITE, removal) == ("helm", "uninstall", "--namespace=other", "--wait", "--timeout=570s", "--", "vault")
 
