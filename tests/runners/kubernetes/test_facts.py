@@ -7,6 +7,7 @@ prints.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -70,10 +71,24 @@ def present(cluster: Cluster, *objects: Made) -> Iterator[None]:
             cluster.control_plane.apply(kinds)
             names = [f"crd/{one['metadata']['name']}" for one in kinds]
             cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", *names)
+            await_groups(cluster, kinds, served=True)
         cluster.control_plane.apply(others)
         yield
     finally:
         cluster.kubectl("delete", "--ignore-not-found", "-f", "-", given=listed)
+        await_groups(cluster, kinds, served=False)
+
+
+def await_groups(cluster: Cluster, kinds: Sequence[Made], *, served: bool) -> None:
+    """The API server takes a moment to name a new group, and to forget one."""
+    wanted = {one["spec"]["group"] for one in kinds}
+    deadline = time.monotonic() + 60
+    while True:
+        named = wanted & {group["name"] for group in json.loads(cluster.kubectl("get", "--raw", "/apis"))["groups"]}
+        if named == (wanted if served else set()):
+            return
+        assert time.monotonic() < deadline, f"the API server names {named} of {wanted}"
+        time.sleep(0.1)
 
 
 @pytest.fixture(scope="module")
