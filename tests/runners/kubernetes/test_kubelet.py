@@ -13,9 +13,10 @@ import pytest
 from benchspec.engine import usage
 from benchspec.engine.ports import Session
 from benchspec.engine.spec import Role, Site
-from benchspec.runners.kubernetes import kubelet, rights
+from benchspec.runners.kubernetes import kubelet, monitor, rights
 from benchspec.runners.kubernetes.allocation import PodAllocation
 from benchspec.runners.kubernetes.api import Api
+from benchspec.runners.kubernetes.container import Container
 from benchspec.runners.kubernetes.kubelet import KubeletWatch
 from benchspec.runners.kubernetes.options import read_options
 from tests.cluster.cluster import Cluster
@@ -68,7 +69,9 @@ def _kubeconfig(cluster: Cluster, name: str) -> Path:
     return path
 
 
-def test_kubelet_and_control_group_agree(users: Callable[[str], Path], connect: Callable[..., Session]) -> None:
+def test_kubelet_and_control_group_agree(users: Callable[[str], Path], connect: Callable[..., Session], monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the monitor beside them takes ever fewer samples, and leaves nothing behind."""
+    monkeypatch.setattr(monitor, "_ROUNDS", 2)
     own = {"namespace": NAMESPACE, "roles": {"client": {"sidecars": [BUSY]}}}
     allocation = cast(PodAllocation, allocate(connect(kubeconfig=str(users("seer")), **own), Role.CLIENT))
     try:
@@ -76,17 +79,29 @@ def test_kubelet_and_control_group_agree(users: Callable[[str], Path], connect: 
         known = Site(name="here", runner="kubernetes", options={"kubeconfig": str(users("stranger")), "namespace": NAMESPACE})
         stranger = Api(read_options(known), "here")
         blind = KubeletWatch(stranger, share.node, share.container.pod, ["busy"], share.offset_s)
-        sampler = allocation.sample(Role.CLIENT, 5.0)
+        sampler = allocation.sample(Role.CLIENT, 0.2)
         watch = KubeletWatch(share.container.api, share.node, share.container.pod, ["busy"], share.offset_s)
         deadline = time.monotonic() + 180
         while time.monotonic() < deadline:  # the kubelet renews its figures every 10 to 15 s, later where it gets no CPU
             time.sleep(1)
             if watch.estimate():
                 break
-        seen, told = watch.stop(), usage.summarise(sampler.stop())
+        seen, samples = watch.stop(), sampler.stop()
+        told = usage.summarise(samples)
+        assert 4 < len(samples) < 40  # every 0.2 s it would be five a second
+        _await_quiet(share.container)
         assert seen.keys() == {"container.busy.cpu", "container.busy.memory"}
         assert told["container.busy.cpu"] / 4 < seen["container.busy.cpu"] < told["container.busy.cpu"] * 4
         assert seen["container.busy.memory"] > 0
         assert blind.stop() == {}
     finally:
         allocation.release()
+
+
+def _await_quiet(container: Container) -> None:
+    """No file of a monitor is there any more, and none comes back; its loop has ended."""
+    deadline = time.monotonic() + 120
+    look = "ls /benchspec-memory; for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline; done 2>/dev/null | grep -c '[e]xec >>' || true"
+    while (said := container.ask(look)) != b"0\n":
+        assert time.monotonic() < deadline, said
+        time.sleep(0.5)
