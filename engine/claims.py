@@ -234,6 +234,14 @@ def _encryption(declared: Json, observed: Json) -> bool | None:
     return _same(_IN_THE_GUEST.get(str(declared), declared), observed)
 
 
+_BASIC_PLUGINS = frozenset({"bridge", "ptp", "ipvlan", "macvlan", "host-device"})
+
+
+def _network(declared: Json, observed: Json) -> bool | None:
+    """Plug-ins that others are made of contradict none of those."""
+    return True if _same(declared, observed) else None if observed in _BASIC_PLUGINS else False
+
+
 _TUNNELS = frozenset({"vxlan", "geneve", "ipip", "wireguard", "overlay"})
 _ROUTED = frozenset({"native", "host-gw", "bridge"})
 
@@ -303,6 +311,7 @@ _COMPARISONS: Mapping[str, Comparison] = {
     "os.version": _by_version,
     "kernel.release": _by_version,
     "kubernetes.version": _by_version,
+    "cni.name": _network,
     "cni.version": _by_version,
     "cni.mode": _way_out,
     "cni.encryption": _network_encryption,

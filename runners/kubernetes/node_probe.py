@@ -21,6 +21,7 @@ from .scripts import quote
 TIMEOUT_S = 60.0
 _CNI = "/etc/cni/net.d"
 _PROXY = "127.0.0.1:10249/proxyMode"
+_MODE = "kubernetes.proxy_mode"
 _TUNNELS = ("vxlan", "geneve", "wireguard")
 _END = "#benchspec-part"
 
@@ -29,6 +30,19 @@ echo "$f"; [ -z "$f" ] || cat "{NODE}{_CNI}/$f"; echo; echo '{_END}'
 cat /sys/class/net/*/uevent 2>/dev/null | sed -n 's/^DEVTYPE=//p' | sort -u; echo '{_END}'
 wget -q -T 2 -O - http://{_PROXY} 2>/dev/null || curl -s -m 2 http://{_PROXY} 2>/dev/null
 """
+
+
+_NAMES = {"cilium-cni": "cilium", "aws-cni": "aws-vpc-cni", "azure-vnet": "azure-cni", "weave-net": "weave"}
+"""What plug-ins are called that name themselves otherwise in their files."""
+
+
+def beyond(cluster: Sequence[Fact], node: Sequence[Fact]) -> list[Fact]:
+    """Facts of a node without those of its network that the cluster's objects tell already; of kube-proxy's mode it knows better itself."""
+    known = {fact.name: fact.value for fact in cluster if fact.value is not None}
+    return [
+        fact for fact in node
+        if not (fact.name.startswith("cni.") and fact.name in known) and not (fact.name == _MODE and known.get(_MODE) == "ebpf")
+    ]  # fmt: skip
 
 
 def look(container: Container) -> list[Fact]:
@@ -46,14 +60,14 @@ def read_network(printed: str) -> list[Fact]:
     plugins = _plugins(text)
     if plugins:
         main = plugins[0]
-        found["cni.name"] = (str(main["type"]), f"{_CNI}/{name} of the node, the type of its first plug-in")
+        found["cni.name"] = (_NAMES.get(str(main["type"]), str(main["type"])), f"{_CNI}/{name} of the node, the type of its first plug-in")
         if isinstance(at(main, "mtu"), int):
             found["cni.configured_mtu"] = (main["mtu"], f"{_CNI}/{name} of the node, mtu")
     kinds = [kind for kind in devices.split() if kind in _TUNNELS]
     if len(kinds) == 1:
         found["cni.mode"] = (kinds[0], "the kinds of the node's network devices")
     if proxy in ("iptables", "ipvs", "nftables"):
-        found["kubernetes.proxy_mode"] = (proxy, f"http://{_PROXY} on the node")
+        found[_MODE] = (proxy, f"http://{_PROXY} on the node")
     return [Fact(name=fact, value=value, source=source, unit=facts.fact_kinds()[fact].unit) for fact, (value, source) in found.items()]
 
 

@@ -56,8 +56,11 @@ class KubernetesSession:
             known = {fact.name for fact in own if fact.value is not None}
             unseen = [replace(f, value=None) if f.name.startswith(_IMAGE_S_OWN) else f for f in found if f.name not in known]
             seen[name] = [*unseen, *(fact for fact in own if fact.value is not None or fact.name not in {f.name for f in unseen})]
+        cluster = nodes.cluster_facts(self._place.api, list(self._nodes.values()))
+        if self._place.options.privileged_probe:
+            seen = {name: node_probe.beyond(cluster, found) for name, found in seen.items()}
         protocol = nodes.protocol_fact(self._place.api, self._place.ownership.selector())
-        seen[""] = [*nodes.cluster_facts(self._place.api, list(self._nodes.values())), protocol]
+        seen[""] = [*cluster, protocol]
         return seen
 
     def _probe(self) -> list[tuple[str, Sequence[Fact]]]:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from benchspec.engine.ports import Session
-from benchspec.runners.kubernetes.node_probe import read_network
+from benchspec.engine.results import Fact
+from benchspec.runners.kubernetes.node_probe import beyond, read_network
 from tests.cluster.cluster import Cluster
 
 LIST = '10-pods.conflist\n{"cniVersion": "1.0.0", "name": "pods", "plugins": [{"type": "bridge", "mtu": 1450}, {"type": "portmap"}]}'
@@ -48,6 +49,16 @@ def test_a_namespace_that_refuses_it_is_told(cluster: Cluster, connect: Callable
 
 def names(cluster: Cluster) -> list[str]:
     return cluster.kubectl("get", "nodes", "-o", "jsonpath={.items[*].metadata.name}").split()
+
+
+def test_what_the_cluster_s_objects_tell_goes_first() -> None:
+    """A plug-in's file may name a helper, but kube-proxy knows its own mode, unless it was replaced."""
+    node = read_network(f"{LIST}\n{END}\nvxlan\n{END}\nnftables")
+    told = {"cni.name": "cilium", "cni.mode": None, "kubernetes.proxy_mode": "iptables"}
+    cluster = [Fact(name=name, value=value, source="") for name, value in told.items()]
+    assert {fact.name for fact in beyond(cluster, node)} == {"cni.configured_mtu", "cni.mode", "kubernetes.proxy_mode"}
+    replaced = [Fact(name="kubernetes.proxy_mode", value="ebpf", source="")]
+    assert "kubernetes.proxy_mode" not in {fact.name for fact in beyond(replaced, node)}
 
 
 @pytest.mark.parametrize(
