@@ -17,7 +17,7 @@ from typing import Protocol
 
 import pytest
 
-from benchspec.engine.ports import Completed, Runner, Session
+from benchspec.engine.ports import Allocation, Completed, Runner, Session
 from benchspec.engine.spec import Site
 from benchspec.runners.registry import get_runner
 from tests import hosts
@@ -162,3 +162,6 @@ def kubernetes_bed(directory: Path, run_id: str) -> Bed:
 
 
 BEDS: Mapping[str, Callable[[Path, str], Bed]] = {"kubernetes": kubernetes_bed, "local": local_bed, "ssh": ssh_bed}
+
+EMPTYING: Mapping[str, Callable[[Allocation], None]] = {"kubernetes": cluster_bed.empty}
+"""How an allocation is made as good as new, for runners where another one takes longer than most tests."""

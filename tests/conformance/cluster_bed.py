@@ -9,8 +9,11 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-from benchspec.engine.spec import Json
+from benchspec.engine.ports import Allocation
+from benchspec.engine.spec import Json, Role
 from benchspec.runners.kubernetes import rights
+from benchspec.runners.kubernetes.allocation import PodAllocation
+from benchspec.runners.kubernetes.manifests import JOBS, WORK
 from tests.cluster import sharing
 from tests.cluster.cluster import Cluster
 
@@ -38,6 +41,19 @@ def _user(name: str) -> Path:
     path.write_text(json.dumps(config))
     path.chmod(0o600)
     return path
+
+
+_EMPTY = f"""for p in $(cd /proc && echo [0-9]*); do
+if tr '\\0' '\\n' 2>/dev/null </proc/$p/environ | grep -q '^BENCHSPEC_JOB='; then kill -9 $p; fi
+done 2>/dev/null
+find {JOBS} -mindepth 1 -delete && find {WORK} -mindepth 2 -delete"""
+
+
+def empty(allocation: Allocation) -> None:
+    """End the jobs in its pods and remove their files."""
+    assert isinstance(allocation, PodAllocation)
+    for role in (Role.CLIENT, Role.SERVER):
+        allocation.share(role).container.ask(_EMPTY)
 
 
 class PodLook:

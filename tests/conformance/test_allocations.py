@@ -38,6 +38,7 @@ def greeting(endpoint: Endpoint) -> bytes:
         return connection.recv(100)
 
 
+@pytest.mark.usefixtures("fresh")
 def test_a_server_is_ready_when_serve_returns_and_gone_after_release(bed: Bed, session: Session) -> None:
     allocation = session.allocate([RolePlace(role=Role.CLIENT, site="here"), RolePlace(role=Role.SERVER, site="here")], "serving")
     started = server(allocation, "python3", "-c", LISTENER, "PORT", "0.3", "ADDRESS")
@@ -87,6 +88,7 @@ def test_ports_are_free_and_different(bed: Bed, allocation: Allocation) -> None:
             assert look(f'python3 -c "import socket; socket.socket(type=socket.SOCK_{kind}).bind({where}); print(1)"') == "1\n"
 
 
+@pytest.mark.usefixtures("fresh")
 def test_release_leaves_nothing(bed: Bed, session: Session) -> None:
     before = bed.everywhere(f'find "{bed.state}"')
     allocation = session.allocate([RolePlace(role=Role.CLIENT, site="here"), RolePlace(role=Role.SERVER, site="here")], "released")
@@ -105,6 +107,7 @@ def test_release_leaves_nothing(bed: Bed, session: Session) -> None:
     assert list(bed.runner.leftovers(bed.site, bed.run_id)) == []
 
 
+@pytest.mark.usefixtures("fresh")
 def test_release_by_a_later_controller(bed: Bed, session: Session) -> None:
     roles = [RolePlace(role=Role.CLIENT, site="here"), RolePlace(role=Role.SERVER, site="here")]
     first = session.allocate(roles, "inherited")
@@ -116,6 +119,7 @@ def test_release_by_a_later_controller(bed: Bed, session: Session) -> None:
     assert "inherited" not in bed.everywhere(f'find "{bed.state}"')
 
 
+@pytest.mark.usefixtures("fresh")
 def test_leftovers_of_a_dead_controller_are_found_and_removed_and_nothing_else(bed: Bed) -> None:
     other = bed.connect(run_id="run-of-a-neighbour")
     theirs = other.allocate([RolePlace(role=Role.CLIENT, site="here")], "theirs")
@@ -186,17 +190,15 @@ def test_a_monitor_sees_what_a_busy_program_does(allocation: Allocation) -> None
     assert usage["load.1m"] >= 0
 
 
-def test_a_monitor_of_a_pinned_role_looks_at_its_cpus(bed: Bed, session: Session) -> None:
-    allocation = session.allocate([RolePlace(role=Role.CLIENT, site="here", cpus=(0,))], "watched")
+def test_a_monitor_of_a_pinned_role_looks_at_its_cpus(bed: Bed, pinned: Allocation) -> None:
     # what each CPU has done since boot tells them apart, however busy they are: the monitor's counts lie between two looks at the same one
     before = parse_stat(bed.shell("cat /proc/stat"))
-    samples = allocation.sample(Role.CLIENT, 10).stop()
+    samples = pinned.sample(Role.CLIENT, 10).stop()
     after = parse_stat(bed.shell("cat /proc/stat"))
     for state in ("user", "nice", "system", "softirq"):
         seen = [before[0][state], *(one.values[f"cpu.{state}"] for one in samples), after[0][state]]
         assert len(seen) >= 4
         assert seen == sorted(seen)
-    allocation.release()
 
 
 def test_facts_are_observed_with_their_sources(session: Session) -> None:
@@ -225,6 +227,7 @@ def test_a_role_that_was_not_allocated(allocation: Allocation) -> None:
         allocation.put(Role.MONITOR, "x", b"")
 
 
+@pytest.mark.usefixtures("fresh")
 def test_sites_of_one_run_do_not_see_each_other(bed: Bed, session: Session) -> None:
     beside = bed.connect(dataclasses.replace(bed.site, name="beside"))
     here = session.allocate([RolePlace(role=Role.CLIENT, site="here")], "shared-id")
@@ -243,6 +246,7 @@ def test_sites_of_one_run_do_not_see_each_other(bed: Bed, session: Session) -> N
     beside.close()
 
 
+@pytest.mark.usefixtures("fresh")
 def test_a_session_goes_on_after_the_clean_up_of_what_was_before(bed: Bed, session: Session) -> None:
     for leftover in bed.runner.leftovers(bed.site, bed.run_id):
         bed.runner.remove(bed.site, leftover)

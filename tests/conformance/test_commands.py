@@ -8,8 +8,8 @@ import time
 import pytest
 
 from benchspec.engine.errors import MissingTool, RunFailed
-from benchspec.engine.ports import Allocation, Command, Session
-from benchspec.engine.spec import Role, RolePlace
+from benchspec.engine.ports import Allocation, Command
+from benchspec.engine.spec import Role
 from tests.conformance.beds import Bed, Run
 
 HOSTILE = (
@@ -133,12 +133,10 @@ def test_a_program_sees_itself_pinned(run: Run, bed: Bed) -> None:
         assert seen.split() == [b"Cpus_allowed_list:", str(cpu).encode()]
 
 
-def test_the_role_s_cpus_hold_where_the_command_names_none(session: Session) -> None:
-    allocation = session.allocate([RolePlace(role=Role.CLIENT, site="here", cpus=(0,))], "pinned")
-    job = allocation.start(Command(argv=("grep", "Cpus_allowed_list", "/proc/self/status"), role=Role.CLIENT, timeout_s=60), "pinned-1")
+def test_the_role_s_cpus_hold_where_the_command_names_none(pinned: Allocation) -> None:
+    job = pinned.start(Command(argv=("grep", "Cpus_allowed_list", "/proc/self/status"), role=Role.CLIENT, timeout_s=60), "pinned-1")
     job.wait(60)
     assert job.collect().stdout.split()[1] == b"0"
-    allocation.release()
 
 
 def test_when_it_ran_and_for_how_long(run: Run, bed: Bed) -> None:

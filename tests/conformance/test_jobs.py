@@ -229,6 +229,7 @@ def test_a_session_hands_out_the_job_it_knows(session: Session, allocation: Allo
     assert session.attach("known") is None
 
 
+@pytest.mark.usefixtures("fresh")
 def test_what_a_lasting_command_leaves_running_ends_with_its_allocation(bed: Bed, allocation: Allocation) -> None:
     if not isinstance(bed.runner, StepRunner):
         pytest.skip("this runner carries out no lifecycle steps")
