@@ -142,12 +142,11 @@ def _hex(address: str) -> tuple[str, ...]:
 def remove(place: Place, selector: str) -> None:
     """Remove Jobs, pods, Services, Ingresses and volume claims of ``selector`` and see that they are gone."""
     api = place.api
-    # pods first: a Job that goes takes its mark off them, and a kubelet that is busy with that attends to their end a second later
-    paths = [api.namespaced("pods"), api.namespaced("jobs", group=BATCH), api.namespaced("services"), api.namespaced("persistentvolumeclaims")]
-    if api.items(paths[2], labelSelector=selector):  # there is no Ingress without a Service
-        paths.append(api.namespaced("ingresses", group=ingress.GROUP))
+    paths = [api.namespaced("jobs", group=BATCH), api.namespaced("services"), api.namespaced("persistentvolumeclaims"), api.namespaced("pods")]
+    if api.items(paths[1], labelSelector=selector):  # there is no Ingress without a Service
+        paths.insert(0, api.namespaced("ingresses", group=ingress.GROUP))
     for path in paths:
         for found in api.items(path, labelSelector=selector):
-            api.delete(f"{path}/{found['metadata']['name']}", grace_s=1 if path is paths[0] else None)
-    for path in paths:
+            api.delete(f"{path}/{found['metadata']['name']}", grace_s=1 if path is paths[-1] else None)
+    for path in reversed(paths):
         pods.await_gone(api, path, selector)
