@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import os
-import random
-import subprocess
-import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchspec.engine.execute.occupancy import overlaps
 from benchspec.engine.readback import read_run
 from benchspec.engine.results import TrialStatus
-from tests.cluster import sharing
+from tests.cluster import kills, neighbours, sharing
 from tests.cluster.cluster import Cluster
-from tests.execute.bench import finished, run_cli, start_cli, write_spec
+from tests.execute.bench import run_cli, write_spec
 
-KILLS = int(os.environ.get("BENCHSPEC_CLUSTER_KILLS", "4"))
-OURS = "app.kubernetes.io/managed-by=benchspec"
-THEIRS = {
-    "apiVersion": "v1", "kind": "ConfigMap",
-    "metadata": {"name": "bs-client-of-somebody-else", "labels": {"app.kubernetes.io/managed-by": "helm", "benchspec.dev/run": "run-1"}},
-}  # fmt: skip
+KILLS = int(os.environ.get("BENCHSPEC_CLUSTER_KILLS", "20"))
+EXPERIMENTS = int(os.environ.get("BENCHSPEC_CLUSTER_EXPERIMENTS", "6"))
 
 
 @pytest.fixture(scope="module")
@@ -52,14 +47,6 @@ def spec(cluster: Cluster, workloads: dict[str, Any], **method: Any) -> dict[str
         "workloads": {name: {"gates": {"max_steal": "100 %"}, **one} for name, one in workloads.items()},
         "method": {"sessions": 1, "trials": 1, "warmups": 0, "seed": 1, **method},
     }
-
-
-def listed(cluster: Cluster) -> list[str]:
-    """Everything of every kind there is that carries our label, and volumes that nobody claims any more."""
-    namespaced = cluster.kubectl("api-resources", "--verbs=list", "--namespaced", "-o", "name").split()
-    found = cluster.kubectl("get", ",".join(namespaced), "--all-namespaces", "-l", OURS, "-o", "name").split()
-    wide = cluster.kubectl("get", "storageclasses,namespaces,clusterroles,clusterrolebindings", "-l", OURS, "-o", "name").split()
-    return [name for name in found + wide if not name.startswith("event")]
 
 
 def test_network_and_storage_are_measured_and_what_is_claimed_is_confirmed(cluster: Cluster, tmp_path: Path) -> None:
@@ -91,33 +78,22 @@ def test_network_and_storage_are_measured_and_what_is_claimed_is_confirmed(clust
     page = (tmp_path / "run" / "report" / "page.md").read_text()
     assert "| `storage.class` | local-path |" in page
     assert "| `kubernetes.version` | 1.35.4 |" in page
-    assert listed(cluster) == []
+    assert kills.Kinds(cluster).ours() == {}
 
 
 def test_kills_at_seeded_random_moments_lose_and_leave_nothing(cluster: Cluster, tmp_path: Path) -> None:
-    cluster.control_plane.apply([THEIRS])
-    command = {"run": ["sh", "-c", "sleep 0.5; echo 42"], "extract": {"answer": {"regex": "([0-9]+)", "unit": "1/s", "direction": "higher"}}}
-    workloads = {"counted": {"tool": "command", "with": command}}
-    path = write_spec(tmp_path / "spec.yaml", spec(cluster, workloads, sessions=3, trials=2))
-    run, moments = tmp_path / "run", random.Random(20230320)
-    verb = ["run", str(path), "--out", str(run)]
-    for _ in range(KILLS):
-        controller = start_cli(*verb, "--yes", "--quiet", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(moments.uniform(1, 20))
-        controller.kill()
-        controller.wait()
-        if not (run / "journal.ndjson").exists():
-            continue
-        before = finished(run)
-        cleaned = run_cli("clean", str(run), "--yes")
-        assert cleaned.returncode == 0, cleaned.stderr
-        assert listed(cluster) == []
-        assert finished(run) == before
-        verb = ["resume", str(run)]
-    done = run_cli(*verb, "--yes", "--quiet")
-    assert done.returncode == 0, done.stderr
-    assert listed(cluster) == []
-    trials = [trial for trial in read_run(run).trials if trial.status is TrialStatus.VALID]
-    assert len(trials) == 6
-    assert cluster.kubectl("get", "configmap", "bs-client-of-somebody-else", "-o", "name").strip() == "configmap/bs-client-of-somebody-else"
-    cluster.kubectl("delete", "configmap", "bs-client-of-somebody-else")
+    died = list(kills.carry_out(cluster, tmp_path, KILLS, seed=20230320))
+    assert [one for one in died if one.problems] == [], kills.summary(died)
+    assert len(died) == KILLS
+    if KILLS >= 20:
+        assert len({one.phase for one in died}) >= 4, "they came at all stages of a run"
+
+
+def test_controllers_beside_each_other_never_have_one_node_at_the_same_time(cluster: Cluster, tmp_path: Path) -> None:
+    runs, _ = neighbours.carry_out(cluster, tmp_path, EXPERIMENTS)
+    everything = [one for run in runs for one in run]
+    assert len(everything) == EXPERIMENTS
+    assert overlaps(everything) == []
+    first = runs[0][0]
+    doctored = replace(runs[1][0], node=first.node, began_at=first.began_at + 0.1, ended_at=first.began_at + 0.2)
+    assert len(overlaps([*everything, doctored])) == 1, "it would have been seen"
