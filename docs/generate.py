@@ -265,8 +265,8 @@ FACT_SCOPES = {
     Scope.CLOCK: ("Clocks", "Measured over the connection to a host, with a bound that holds."),
     Scope.CLUSTER: (
         "Clusters",
-        "What the API of a cluster shows of itself, its nodes, and of pods and volumes that were made. Network plug-ins and meshes are read from their\n"
-        "own objects ([which](kubernetes.md#facts-of-a-cluster)); the source of each names object and key.",
+        "What the API of a cluster shows of itself, its nodes, and of pods and volumes that were made. Network plug-ins and meshes are read\n"
+        "from their own objects ([which](kubernetes.md#facts-of-a-cluster)); the source of each names object and key.",
     ),
     Scope.CONNECTION: ("The way in", "How a host was entered over SSH. On no page: it names machines."),
 }
