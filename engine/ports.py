@@ -435,6 +435,15 @@ class ObjectKeeper(Protocol):
 
 
 @runtime_checkable
+class SecretKeeper(Protocol):
+    """A session on a site that keeps secrets, as a cluster does."""
+
+    def read_secret(self, name: str) -> str:
+        """The value of ``NAMESPACE/NAME/KEY`` as it is now. Raises RunFailed when it is not there or may not be read."""
+        ...
+
+
+@runtime_checkable
 class Divisible(Protocol):
     """A runner whose sites consist of hosts that are reached each for itself: one that is away does not keep `clean` from the others."""
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from .errors import RunFailed, Unsupported
 from .spec import Json, SecretKind, SecretReference
+
+Keeper = Callable[[str], str]
+"""Reads a secret that a cluster keeps: ``NAMESPACE/NAME/KEY`` to its value. Raises RunFailed."""
 
 REFERENCE = re.compile(r"\$\{secret:(?P<kind>[a-z]+):(?P<name>[^}]+)\}")
 MINIMUM_LENGTH = 4
@@ -44,12 +47,12 @@ def parse_reference(text: str) -> SecretReference | None:
     return SecretReference(kind=SecretKind(match["kind"]), name=match["name"])
 
 
-def resolve(reference: SecretReference) -> str:
-    """Read the secret now.
+def resolve(reference: SecretReference, keeper: Keeper | None = None) -> str:
+    """Read the secret now, one of a cluster from ``keeper``.
 
     Raises:
         RunFailed: it is not there.
-        Unsupported: it is kept where this program cannot read it.
+        Unsupported: a cluster keeps it, and there is no ``keeper``.
     """
     remedy = f"provide it, or change the reference ${{secret:{reference.kind}:{reference.name}}}"
     if reference.kind is SecretKind.ENV:
@@ -62,11 +65,13 @@ def resolve(reference: SecretReference) -> str:
             return Path(reference.name).read_text(encoding="utf-8").rstrip("\n")
         except (OSError, UnicodeDecodeError) as error:
             raise RunFailed(f"cannot read the secret file {reference.name}: {error}", remedy=remedy) from error
-    raise Unsupported("Kubernetes secrets are read by the kubernetes runner only", remedy=remedy)
+    if keeper is None:
+        raise Unsupported(f"the secret {reference.name} of a cluster is needed where there is none: only roles on clusters have it", remedy=remedy)
+    return keeper(reference.name)
 
 
-def split_environment(env: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Separate ``env`` into plain values and resolved secrets."""
+def split_environment(env: Mapping[str, str], keeper: Keeper | None = None) -> tuple[dict[str, str], dict[str, str]]:
+    """Separate ``env`` into plain values and resolved secrets. Raises RunFailed."""
     plain: dict[str, str] = {}
     secret: dict[str, str] = {}
     for name, text in env.items():
@@ -74,27 +79,27 @@ def split_environment(env: Mapping[str, str]) -> tuple[dict[str, str], dict[str,
         if reference is None:
             plain[name] = text
         else:
-            secret[name] = resolve(reference)
+            secret[name] = resolve(reference, keeper)
     return plain, secret
 
 
-def resolve_all(value: Json) -> frozenset[str]:
+def resolve_all(value: Json, keeper: Keeper | None = None) -> frozenset[str]:
     """The secrets that a workload's parameters refer to, anywhere in ``value``.
 
     Raises:
         RunFailed: one of them is not there, or stands within a longer text, where nothing would put its value.
-        Unsupported: one is kept where this program cannot read it.
+        Unsupported: a cluster keeps one, and there is no ``keeper``.
     """
     if isinstance(value, str):
-        return _resolve_text(value)
+        return _resolve_text(value, keeper)
     items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
-    return frozenset[str]().union(*map(resolve_all, items))
+    return frozenset[str]().union(*(resolve_all(item, keeper) for item in items))
 
 
-def _resolve_text(text: str) -> frozenset[str]:
+def _resolve_text(text: str, keeper: Keeper | None) -> frozenset[str]:
     reference = parse_reference(text)
     if reference is not None:
-        return frozenset({resolve(reference)})
+        return frozenset({resolve(reference, keeper)})
     if (found := REFERENCE.search(text)) is not None:
         raise RunFailed(
             f"found {found[0]} within a longer text, expected it to be the whole value",

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ...workloads.registry import get_workload
 from ..errors import BenchspecError, RunFailed
-from ..ports import Allocation, Command, Commands, Demand, Job, Node, Sampler, Server, Session, Surroundings, Workload
+from ..ports import Allocation, Command, Commands, Demand, Job, Node, Sampler, SecretKeeper, Server, Session, Surroundings, Workload
 from ..results import Fact
-from ..secrets import REFERENCE, split_environment
+from ..secrets import REFERENCE, Keeper, split_environment
 from ..spec import Experiment, Json, Role
 from .sites import on_site
 
@@ -31,6 +31,7 @@ class Place:
         self.secrets: set[str] = set()
         self._allocations: dict[str, Allocation] = {}
         self._servers: list[Job] = []
+        self._sessions = sessions
         self._site_of = {place.role: place.site for place in experiment.roles}
         try:
             for site in dict.fromkeys(self._site_of.values()):
@@ -99,7 +100,9 @@ class Place:
             self._servers.append(self._of(server.command.role).serve(ready, job_id))
 
     def _with_secrets(self, command: Command) -> Command:
-        plain, secret = split_environment(command.env)
+        site = self.site_of(command.role)
+        with on_site(site):
+            plain, secret = split_environment(command.env, keeper_of(self._sessions[site]))
         self.secrets.update(secret.values())
         return dataclasses.replace(command, env=plain, secrets={**command.secrets, **secret}) if secret else command
 
@@ -139,6 +142,11 @@ class Place:
         self._allocations.pop(lost or "", None)
         with contextlib.suppress(BenchspecError):
             self.release()
+
+
+def keeper_of(session: Session) -> Keeper | None:
+    """Who reads the secrets that the session's site keeps; None where it keeps none."""
+    return session.read_secret if isinstance(session, SecretKeeper) else None
 
 
 def volumes_of(experiment: Experiment) -> tuple[Role, ...]:

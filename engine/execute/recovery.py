@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from ..errors import BenchspecError
+from ..errors import BenchspecError, RunFailed, TransportLost
 from ..journal import Journal
 from ..ports import Node, Workload
 from ..results import Trial
 from ..rundir import RunDirectory
+from ..secrets import resolve_all
 from ..spec import Experiment, Placement, Role
 from .history import History
 from .lifecycle import Stage
 from .outcome import Intent
-from .places import Place
+from .places import Place, keeper_of
 from .records import LOST
 from .sites import Sites, on_site
 from .slots import Slot
@@ -24,12 +25,11 @@ from .trial import TrialBench
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
-    """Records trials whose raw bytes or detached jobs outlived their record. ``secrets``: by experiment."""
+    """Records trials whose raw bytes or detached jobs outlived their record."""
 
     directory: RunDirectory
     experiments: Mapping[str, Experiment]
     workloads: Mapping[str, Workload]
-    secrets: Mapping[str, Collection[str]]
     sites: Sites
     journal: Journal
     history: History
@@ -61,9 +61,14 @@ class Recovery:
             if len(jobs) < len(intent.jobs):
                 self.journal.append(LOST, {"sequence": slot.sequence, "jobs": list(intent.jobs)})
                 return None
-            return self.bench.reattach(
-                intent, jobs, experiment, workload, secrets=self.secrets[experiment.id], look=lambda: self._look(intent, experiment)
-            )
+            try:
+                secrets = resolve_all(experiment.parameters, keeper_of(self.sites.sessions[client.site]))
+            except TransportLost:
+                raise
+            except RunFailed as error:
+                self.journal.append(LOST, {"sequence": slot.sequence, "reason": f"it cannot be kept without its secret: {error.headline}"})
+                return None
+            return self.bench.reattach(intent, jobs, experiment, workload, secrets=secrets, look=lambda: self._look(intent, experiment))
 
     def _look(self, intent: Intent, experiment: Experiment) -> Mapping[Role, Node] | None:
         """Where the roles are, asked of the trial's own allocation, which is taken over for that; None when it cannot be asked."""

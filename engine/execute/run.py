@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ..errors import RunFailed, StorageError, TransportLost
@@ -88,9 +88,10 @@ class Run:
                 that is not there, before anything.
             StorageError: the run directory cannot take more. What the last trial measured stays on its site until `resume` or `clean`.
         """
-        secrets = {e.id: resolve_all(e.parameters) for e in self._plan.experiments}
+        for experiment in self._plan.experiments:
+            resolve_all(experiment.parameters, _ask_later)
         with Journal(self._directory.journal_path) as journal, Interrupts() as interrupts:
-            self._furnish(journal, interrupts, secrets)
+            self._furnish(journal, interrupts)
             self._begin(journal)
             try:
                 problems = self._measure_all()
@@ -119,7 +120,7 @@ class Run:
             raise RunFailed("; ".join(problems), remedy="free space on the data sink or put it elsewhere, then `benchspec resume`")
         return trials
 
-    def _furnish(self, journal: Journal, interrupts: Interrupts, secrets: Mapping[str, frozenset[str]]) -> None:
+    def _furnish(self, journal: Journal, interrupts: Interrupts) -> None:
         """Make everything that carries out a part of the run."""
         run_id, runner = self._directory.run_id, self._catalogue.runner
         self._journal, self._interrupts = journal, interrupts
@@ -168,7 +169,6 @@ class Run:
             directory=self._directory,
             experiments=self._experiments,
             workloads=self._workloads,
-            secrets=secrets,
             sites=self._sites,
             journal=journal,
             history=self._history,
@@ -311,3 +311,8 @@ class Run:
         if swept.removed:
             message = f"removed {len(swept.removed)} leftovers of the interrupted run"
             self._observer.notify(Event(kind="leftovers", message=message, data={"count": len(swept.removed)}))
+
+
+def _ask_later(name: str) -> str:
+    """What a cluster keeps is read when a program needs it: the cluster, or the secret, may not be there before the target is up."""
+    return ""

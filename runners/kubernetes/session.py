@@ -14,7 +14,7 @@ from ...engine.ports import NO_DEMAND, Demand, Job, Tool, ToolStatus
 from ...engine.results import Fact
 from ...engine.spec import Json, Role, RolePlace
 from ...engine.tool_version import read_version
-from . import namespace, node_probe, nodes, volumes
+from . import kept_secrets, namespace, node_probe, nodes, volumes
 from .allocation import PodAllocation, allocate
 from .conditions import await_condition, read_condition
 from .container import Container
@@ -173,6 +173,10 @@ class KubernetesSession:
     def await_condition(self, condition: str, timeout_s: float) -> bytes:
         """Watch an object until ``condition`` is so; return it. Raises RunFailed with what it says instead."""
         return await_condition(self._place.api, self._objects.kinds, read_condition(condition), timeout_s)
+
+    def read_secret(self, name: str) -> str:
+        """The value of ``NAMESPACE/NAME/KEY`` as it is now. Raises RunFailed."""
+        return kept_secrets.read_secret(self._place.api, name)
 
     def withdraw(self, allocation_id: str) -> None:
         """Remove all objects that were made for ``allocation_id`` (idempotent). Raises RunFailed naming what stays."""

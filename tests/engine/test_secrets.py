@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchspec.engine.errors import RunFailed, Unsupported
-from benchspec.engine.secrets import parse_reference, redact, resolve, split_environment
+from benchspec.engine.secrets import parse_reference, redact, resolve, resolve_all, split_environment
 from benchspec.engine.spec import SecretKind, SecretReference
 
 
@@ -35,6 +35,15 @@ def test_a_missing_secret_names_itself_and_the_remedy(monkeypatch: pytest.Monkey
         resolve(SecretReference(kind=SecretKind.FILE, name=str(tmp_path / "none")))
     with pytest.raises(Unsupported):
         resolve(SecretReference(kind=SecretKind.KUBERNETES, name="a/b/c"))
+
+
+def test_a_cluster_s_secret_comes_from_its_keeper() -> None:
+    kept = {"a/b/c": "hunter22"}
+    text = "${secret:kubernetes:a/b/c}"
+    assert split_environment({"A": "1", "B": text}, kept.__getitem__) == ({"A": "1"}, {"B": "hunter22"})
+    assert resolve_all({"env": {"B": text}, "list": [text, "plain"]}, kept.__getitem__) == {"hunter22"}
+    with pytest.raises(Unsupported, match="a/b/c"):
+        resolve_all([text])
 
 
 def test_values_are_blotted_out_unless_they_are_too_short_to_tell() -> None:
