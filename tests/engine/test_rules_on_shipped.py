@@ -120,7 +120,7 @@ SLIPS: list[tuple[str, str, str, str]] = [
     ("BS291", CNI, "gain: 5 %}", "gain: 500 %}"),
     ("BS292", QUICK, "    path: loopback\n", "    path: loopback\n    baseline: host\n"),
     ("BS301", VAULT, "{source: constellation-docs-2.16}", "{source: hvs.CAESIJ0123456789abcdefghijKLMNOPQRSTuvwx}"),
-    ("BS303", MESH, "url: \"http://nginx.my-vl3", "url: \"http://${secret:env:NAME}@nginx.my-vl3"),
+    ("BS303", MESH, 'url: "http://nginx.my-vl3', 'url: "http://${secret:env:NAME}@nginx.my-vl3'),
     ("BS302", VAULT, "{source: constellation-docs-2.16}", "{token: correct-horse}"),
     ("BS310", MESH, "facts: &facts {net.mtu: 1500}", "facts: {net.mtuu: 1500}"),
 ]
