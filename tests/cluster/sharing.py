@@ -1,4 +1,7 @@
-"""One cluster for all test processes of a machine: the first starts it, each test has it to itself, the last process to end stops it."""
+"""A cluster that tests share: the first test process starts it, each test has it to itself, the last process to end stops it.
+
+Workers of pytest-xdist have one each, since most of such a test is waiting; processes without workers share one.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from . import binaries, cluster
 from .cluster import Cluster
 from .layout import state_root
 
-NAME = "shared"
+NAME = "-".join(filter(None, ("shared", os.environ.get("PYTEST_XDIST_WORKER"))))
 _PROGRAMS = ("containerd", "runc", "nft", "conntrack", "ip", "nsenter", "unshare", "openssl", "fio", "iperf3", "gcc")
 
 
@@ -33,12 +36,13 @@ def missing() -> str | None:
 
 @cache
 def shared() -> Cluster:
-    """The machine's cluster for tests, started if nobody did; it ends with the last process that asked for it."""
+    """The cluster of these tests, started if nobody did; it ends with the last process that asked for it."""
     users = _open("users")
     with _locked("starting"):
         fcntl.flock(users, fcntl.LOCK_SH)
         made = cluster.make(NAME)
     atexit.register(_leave, users)
+    os.environ["PATH"] += f"{os.pathsep}{made.tools}"  # lifecycle steps of tests use kubectl, which a machine need not have
     return made
 
 
