@@ -220,7 +220,7 @@ def allocate(
             ingress.see_class(place.api, place.options.ingress_class)
         volumes.ensure_class(place.api, place.ownership, demand, bool([part for part in given.values() if part.volume]))
         services = {part.role: make(place, allocation_id, part, demand) for part in given.values()}
-        running = pods.await_running(place.api, selector, len(given))
+        running = pods.await_running(place.api, selector, given.keys())
         with ThreadPoolExecutor(len(given)) as pool:
             shares = pool.map(lambda one: to_share(place, given[one.role], running[one.role], services[one.role], demand, one.cpus), roles)
             return PodAllocation(place, allocation_id, {share.part.role: share for share in shares}, jobs, identities)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from ...engine.errors import RunFailed
+from ...engine.spec import Role
 from .api import Api
 from .failures import PodLost
 from .manifests import ephemeral_claim
@@ -28,8 +29,8 @@ class NotScheduled(RunFailed):
     """No node takes a pod."""
 
 
-def await_running(api: Api, selector: str, count: int) -> Mapping[str, Object]:
-    """The pods of ``selector`` by the role they are for, once ``count`` of them run.
+def await_running(api: Api, selector: str, roles: Collection[Role]) -> Mapping[str, Object]:
+    """The pods of ``selector`` by the role they are for, once those of ``roles`` run.
 
     Raises:
         NotScheduled, PodLost, RunFailed: one never will; the message has the reason and the event.
@@ -44,7 +45,7 @@ def await_running(api: Api, selector: str, count: int) -> Mapping[str, Object]:
                 raise PodLost(f"pod {pod['metadata']['name']} was deleted while it started", where=api.where)
             seen[pod["metadata"]["name"]] = pod
             running = {p["metadata"]["labels"]["benchspec.dev/role"]: p for p in seen.values() if _runs(p)}
-            if len(running) == count:
+            if running.keys() >= set(roles):
                 return running
         waited_s = time.monotonic() - began
         for pod in seen.values():
