@@ -37,7 +37,7 @@ def command(form: str, files: tuple[str, ...], name: str | None, out: Path | Non
     results = [read_result(form, target, path.name, path.read_bytes()) for target, path in map(_split, files)]
     document = to_document(form, name or f"imported-{form}", results)
     with tempfile.TemporaryDirectory() as folder:
-        spec = Path(folder, f"{document['name']}.yaml")
+        spec = Path(folder, "imported.yaml")  # the name may not be one yet
         spec.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")  # JSON is YAML
         loaded, plan = load_and_plan(spec, (), None, (), 1000)
         directory = create_directory(loaded, plan, out, imported=describe(form, results))

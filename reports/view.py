@@ -80,13 +80,15 @@ def _moment(unix_s: float) -> str:
 
 
 def _date(run: RunData) -> str:
-    """The day of the first trial (ISO, UTC); that of the manifest when nothing was measured."""
-    return _moment(run.trials[0].started_at)[:10] if run.trials else _manifest(run, "created_at")[:10]
+    """The day of the first trial (ISO, UTC); that of the manifest when nothing was measured, or nobody knows when."""
+    return _moment(run.trials[0].started_at)[:10] if run.trials and run.trials[0].started_at else _manifest(run, "created_at")[:10]
 
 
 def _about(run: RunData) -> tuple[Item, ...]:
-    began, ended = [trial.started_at for trial in run.trials], [trial.started_at + trial.duration_s for trial in run.trials]
-    measured = f"{_moment(min(began))} to {_moment(max(ended))}" if run.trials else "nothing was measured"
+    dated = [trial for trial in run.trials if trial.started_at]  # a file that was imported may not say when
+    began, ended = [trial.started_at for trial in dated], [trial.started_at + trial.duration_s for trial in dated]
+    unknown = "not recorded" if run.trials else "nothing was measured"
+    measured = f"{_moment(min(began))} to {_moment(max(ended))}" if dated else unknown
     rows = [
         Item(name="Run", text=run.run_id),
         Item(name="Measured", text=measured),

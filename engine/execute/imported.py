@@ -25,10 +25,10 @@ from ..spec import Experiment, Json, Spec
 from .records import FACTS, FINDING, FINISHED, RUN_FINISHED, RUN_STARTED
 from .slots import number_slots
 
-FORMS = ("knb", "kubestr")
 IMPORTED = "imported"
 """The manifest's key of a run that was imported."""
 RESULT = "result"
+_YEAR_10000 = 253402300800
 _THROUGHPUT = "throughput"
 _LOADS = {**{f"cpu.{state}": f"host.cpu.{state}" for state in ("user", "system", "iowait", "steal")}, "memory.used": "memory.used"}
 
@@ -108,7 +108,8 @@ def _of_kubestr(target: str, name: str, data: bytes) -> Result:
     facts = _facts({f"storage.{key}": value for key, value in outcome.storage.items()}, source)
     pieces = (Piece(key=(), measurements=outcome.measurements),)
     return Result(
-        target=target, name=name, data=data, made_at=outcome.made_at, made_by="kubestr", pieces=pieces, facts=facts, job_file=outcome.job_file
+        target=target, name=name, data=data, made_at=_datable(outcome.made_at), made_by="kubestr", pieces=pieces, facts=facts,
+        job_file=outcome.job_file,
     )  # fmt: skip
 
 
@@ -120,13 +121,19 @@ def _facts(values: Mapping[str, Json], source: str) -> tuple[Fact, ...]:
 def _moment(date: str) -> float:
     """knb writes UTC, as ``2026-11-02 08:30:00``."""
     try:
-        return float(calendar.timegm(time.strptime(date.removesuffix(" UTC"), "%Y-%m-%d %H:%M:%S")))
+        return _datable(calendar.timegm(time.strptime(date.removesuffix(" UTC"), "%Y-%m-%d %H:%M:%S")))
     except (ValueError, OverflowError):
         return 0.0
 
 
+def _datable(unix_s: float) -> float:
+    """A moment that a calendar of four-digit years has, else 0: not said."""
+    return float(unix_s) if 0 < unix_s < _YEAR_10000 else 0.0
+
+
 def to_document(form: str, name: str, results: Sequence[Result]) -> dict[str, Any]:
     """The spec that describes them. Raises UsageError for files that cannot be one experiment."""
+    _refuse_copies(results)
     targets = list(dict.fromkeys(result.target for result in results))
     sessions = max(sum(result.target == target for result in results) for target in targets)
     return {
@@ -139,6 +146,17 @@ def to_document(form: str, name: str, results: Sequence[Result]) -> dict[str, An
         "method": {"sessions": sessions, "trials": 1, "warmups": 0, "order": "sequential", "replacements": 0},
         **({"compare": {"baseline": targets[0]}} if len(targets) > 1 else {}),
     }
+
+
+def _refuse_copies(results: Sequence[Result]) -> None:
+    """One measurement that counts as several sessions would look like a repetition that agrees to the last digit. Raises UsageError."""
+    seen: dict[bytes, Result] = {}
+    for result in results:
+        if (first := seen.setdefault(result.data, result)) is not result:
+            raise UsageError(
+                f"found the same bytes in {first.name} and {result.name}, expected a measurement of its own in each file",
+                remedy="name each file once",
+            )
 
 
 def _network(results: Sequence[Result]) -> dict[str, Any]:

@@ -86,6 +86,8 @@ def test_kubestr_is_one_experiment_with_its_job_file_and_class(tmp_path: Path) -
         (("knb", f"a={ROOT / 'LICENSE'}"), 4, "LICENSE"),
         (("kubestr", f"a={FAILED}"), 4, "that kubestr printed is cut or malformed"),
         (("knb", f"a={ROOT / 'tests/data/knb/idle-only.json'}"), 4, "only looked at idle nodes"),
+        (("knb", f"a={FAILED}", f"a={FAILED}"), 2, "the same bytes in failed-test.json and failed-test.json"),
+        (("knb", f"a={FAILED}", "--name", "../out"), 2, "ends with a letter or digit"),
     ],
 )
 def test_what_cannot_be_imported_leaves_nothing(tmp_path: Path, arguments: tuple[str, ...], code: int, said: str) -> None:

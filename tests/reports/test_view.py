@@ -264,6 +264,13 @@ def test_warnings_and_errors_stand_below_the_summary_by_their_kind() -> None:
     assert cautions["F501"].about.startswith("AKS, network[path=pod-to-pod]; AKS, network[path=pod-to-service]; AKS, storage[job=read_iops] and ")
 
 
+def test_results_of_unknown_date_get_none() -> None:
+    trials = tuple(replace(trial, started_at=0.0) for trial in RUN.trials)
+    view = view_of(trials=trials, manifest={"created_at": "2026-11-02T08:30:00Z"})
+    assert {item.name: item.text for item in view.about}["Measured"] == "not recorded"
+    assert view.date == "2026-11-02"
+
+
 def test_a_run_without_trials_still_has_a_page() -> None:
     view = view_of(trials=(), facts=(), manifest={"overrides": ["method.seed=1"]})
     about = {item.name: item.text for item in view.about}
