@@ -16,4 +16,5 @@ for replica in 0 1 2 3 4; do
   kubectl -n vault get secret vault-init -o 'jsonpath={.data.unseal-keys}' | base64 -d | while read -r key; do
     printf %s "$key" | kubectl -n vault exec -i "vault-$replica" -- vault write sys/unseal key=- >/dev/null
   done
+  kubectl -n vault exec "vault-$replica" -- vault status >/dev/null # fails while it is sealed
 done

@@ -4,7 +4,11 @@
 set -eu
 umask 077
 filled=$(kubectl get secret vault-tls --output=json | jq 'has("data")')
-[ "$filled" = false ] || exit 0
+case $filled in
+true) exit 0 ;;
+false) ;;
+*) echo "the Secret vault-tls cannot be seen" >&2; exit 1 ;;
+esac
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
@@ -16,5 +20,6 @@ new_key tls.key
 openssl req -new -key tls.key -subj /CN=vault -out tls.csr
 echo 'subjectAltName=DNS:vault-active,DNS:vault-standby,DNS:*.vault-internal,IP:127.0.0.1' >extensions
 openssl x509 -req -in tls.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 7 -extfile extensions -out tls.crt 2>openssl.log
-kubectl create secret generic vault-tls --from-file=tls.key --from-file=tls.crt --from-file=ca.crt --dry-run=client --output=json |
-  jq '{data}' | kubectl patch secret vault-tls --patch-file=/dev/stdin
+kubectl create secret generic vault-tls --from-file=tls.key --from-file=tls.crt --from-file=ca.crt --dry-run=client --output=json >secret.json
+jq '{data}' secret.json >patch.json
+kubectl patch secret vault-tls --patch-file=patch.json

@@ -2,10 +2,12 @@
 # See that REPLICAS servers are on as many nodes, none of them the load generator's, and that raft counts them all as voters. The root token passes
 # through a pipe and one program's environment in Vault's own pod.
 set -eu
-nodes=$(kubectl get pods --selector=app=vault --output='jsonpath={range .items[*]}{.spec.nodeName}{"\n"}{end}' | sort -u)
+placed=$(kubectl get pods --selector=app=vault --output='jsonpath={range .items[*]}{.spec.nodeName}{"\n"}{end}')
+nodes=$(echo "$placed" | sort -u)
 printf 'nodes of Vault:\n%s\n' "$nodes"
-if [ "$(echo "$nodes" | wc -l)" -ne "$REPLICAS" ]; then echo "expected $REPLICAS nodes" >&2; exit 1; fi
-if kubectl get nodes --selector=bench=load --output=name | grep -qxF "$(echo "$nodes" | sed 's|^|node/|')"; then
+if [ "$(echo "$nodes" | grep -c .)" -ne "$REPLICAS" ]; then echo "expected $REPLICAS nodes" >&2; exit 1; fi
+load=$(kubectl get nodes --selector=bench=load --output=name)
+if echo "$load" | grep -qxF "$(echo "$nodes" | sed 's|^|node/|')"; then
   echo "expected no Vault on a node of the load generator" >&2
   exit 1
 fi

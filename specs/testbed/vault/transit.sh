@@ -24,9 +24,11 @@ POLICY
 
 { vault token create -policy=load -no-default-policy -orphan -ttl=24h -format=json </dev/null
   kubectl get secret vault-tls --output=json; } |
-  jq -s '{data: {"ca.crt": .[1].data["ca.crt"]},
-    stringData: {"token.conf": "proxy_set_header X-Vault-Token \"\(.[0].auth.client_token)\";\n"}}' |
+  jq -s 'if .[0].auth.client_token and .[1].data["ca.crt"] then . else error("no token, or no authority") end
+    | {data: {"ca.crt": .[1].data["ca.crt"]},
+       stringData: {"token.conf": "proxy_set_header X-Vault-Token \"\(.[0].auth.client_token)\";\n"}}' |
   kubectl patch secret vault-load --patch-file=/dev/stdin >/dev/null
+kubectl get secret vault-load --output=json | jq -e '.data | has("token.conf")' >/dev/null
 
 ciphertext=$(vault write -field=ciphertext transit/encrypt/aes plaintext="$PLAINTEXT" </dev/null)
 signature=$(vault write -field=signature transit/sign/rsa input="$PLAINTEXT" signature_algorithm=pkcs1v15 </dev/null)
