@@ -48,10 +48,10 @@ def list_containers(run: RunData, titles: Mapping[str, str]) -> tuple[ContainerR
 
 
 def _watched(run: RunData) -> Iterator[tuple[Experiment, str, Sequence[Trial]]]:
-    """Every experiment and role with its valid trials that have monitor figures."""
+    """Every experiment and role that a monitor saw, with all its valid trials."""
     by_experiment: dict[str, list[Trial]] = {}
     for trial in run.trials:
-        if trial.kind is TrialKind.MEASURED and trial.status is TrialStatus.VALID and trial.usage:
+        if trial.kind is TrialKind.MEASURED and trial.status is TrialStatus.VALID:
             by_experiment.setdefault(trial.experiment_id, []).append(trial)
     for experiment in run.experiments:
         trials = by_experiment.get(experiment.id, [])

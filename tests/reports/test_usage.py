@@ -55,6 +55,9 @@ def test_what_is_not_known_of_every_trial_is_not_shown() -> None:
     partly = replace(run, trials=tuple(replace(t, usage=gone) if t is first else t for t in run.trials))
     assert [row.cpu for row in list_containers(partly, TITLES)] == ["400.0 ms", ""]
     assert [row.role for row in list_loads(partly, TITLES)] == ["client"]
+    unwatched = replace(run, trials=tuple(replace(t, usage={}) if t is first else t for t in run.trials))
+    assert list_loads(unwatched, TITLES) == ()
+    assert [row.cpu for row in list_containers(unwatched, TITLES)] == ["", ""]
 
 
 def test_nothing_is_said_where_nothing_was_watched() -> None:
@@ -70,4 +73,4 @@ def test_both_kinds_of_page_have_the_tables() -> None:
     page = markdown.render_page(view).decode()
     assert " | client | 50.0 % | 30.0 % | 15.0 % | 5.00 % | 0 % | 0 % | 1.000 GiB |" in page
     assert "| server | envoy | 1.500 s | 1.500 ms | – |" in page
-    assert "<td>envoy</td><td>1.500 s</td>" in html.render_page(view).decode()
+    assert '<td>envoy</td><td class="n">1.500 s</td><td class="n">1.500 ms</td><td class="n">–</td>' in html.render_page(view).decode()
