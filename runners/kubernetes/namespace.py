@@ -15,7 +15,13 @@ from .pods import REMOVAL_S
 
 NAMESPACES = "/api/v1/namespaces"
 _ALWAYS_THERE = "kube-root-ca.crt"
-_LOOKED_FOR = (("pods", ""), ("persistentvolumeclaims", ""), ("services", ""), ("configmaps", ""), ("leases", COORDINATION))
+_LOOKED_FOR = (
+    ("pods", ""), ("persistentvolumeclaims", ""), ("services", ""), ("configmaps", ""), ("leases", COORDINATION), ("secrets", ""),
+    ("deployments", "apps/v1"), ("statefulsets", "apps/v1"), ("daemonsets", "apps/v1"), ("jobs", "batch/v1"), ("cronjobs", "batch/v1"),
+    ("ingresses", "networking.k8s.io/v1"),
+)  # fmt: skip
+_MADE_BY_THE_CLUSTER = frozenset({"kubernetes.io/service-account-token", "kubernetes.io/dockercfg"})
+"""Types of Secrets that a namespace gets by itself, in older clusters and in OpenShift."""
 
 
 def ensure(api: Api, options: Options, run_id: str) -> None:
@@ -24,8 +30,14 @@ def ensure(api: Api, options: Options, run_id: str) -> None:
         labels = {**MANAGED_BY, RUN: label_value(run_id), "pod-security.kubernetes.io/warn": "restricted"}
         annotations = {f"{GROUP}/ttl": f"{options.ttl_s:g}"}
         metadata = {"name": options.namespace, "labels": labels, "annotations": annotations}
-        with contextlib.suppress(Exists):
-            api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+        wanted: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+        try:
+            api.create(NAMESPACES, wanted)
+        except Exists:  # one that is about to go, of a run before or of this one before it was interrupted, cannot be used
+            if _is_going(api):
+                _await_gone(api)
+                with contextlib.suppress(Exists):
+                    api.create(NAMESPACES, wanted)
         return
     try:
         api.get(f"{NAMESPACES}/{options.namespace}")
@@ -47,9 +59,10 @@ def find(api: Api, run_id: str) -> Object | None:
 
 
 def contents(api: Api) -> list[str]:
-    """What is in the namespace of the kinds that people and runs put into one."""
-    found = [(kind, one["metadata"]["name"]) for kind, group in _LOOKED_FOR for one in api.items(api.namespaced(kind, group=group))]
-    return [f"{kind}/{name}" for kind, name in found if name != _ALWAYS_THERE]
+    """What is in the namespace of the kinds that people and runs put into one. Raises RunFailed: who may not see that does not know it to be empty."""
+    found = [(kind, one) for kind, group in _LOOKED_FOR for one in api.items(api.namespaced(kind, group=group))]
+    others = [(kind, one) for kind, one in found if one["metadata"]["name"] != _ALWAYS_THERE and one.get("type") not in _MADE_BY_THE_CLUSTER]
+    return [f"{kind}/{one['metadata']['name']}" for kind, one in others]
 
 
 def remove(api: Api) -> None:
@@ -58,9 +71,22 @@ def remove(api: Api) -> None:
         raise RunFailed(
             f"namespace {api.namespace} is not empty: {', '.join(held[:5])}", where=api.where, remedy="remove it by hand, or what is in it"
         )
-    path = f"{NAMESPACES}/{api.namespace}"
-    api.delete(path)
-    deadline = time.monotonic() + REMOVAL_S
+    api.delete(f"{NAMESPACES}/{api.namespace}")
+    _await_gone(api)
+
+
+def _is_going(api: Api) -> bool:
+    """Whether it is being removed, or just has been."""
+    try:
+        return "deletionTimestamp" in api.get(f"{NAMESPACES}/{api.namespace}")["metadata"]
+    except NotThere:
+        return True
+    except Denied:
+        return False
+
+
+def _await_gone(api: Api) -> None:
+    path, deadline = f"{NAMESPACES}/{api.namespace}", time.monotonic() + REMOVAL_S
     while time.monotonic() < deadline:
         try:
             api.get(path)

@@ -36,13 +36,20 @@ def test_a_namespace_that_was_there_stays(connect: Callable[..., Session], clust
 
 def test_a_namespace_with_something_of_others_stays_and_is_told(connect: Callable[..., Session], cluster: Cluster, site: Site, run_id: str) -> None:
     session = connect(namespace=NAME, create_namespace=True)
-    cluster.kubectl("create", "configmap", "theirs", f"--namespace={NAME}")
+    cluster.kubectl("create", "secret", "generic", "theirs", f"--namespace={NAME}")
     session.close()
     there = Site(name="here", runner="kubernetes", options={**site.options, "namespace": NAME, "create_namespace": True})
     (left,) = RUNNER.leftovers(there, run_id)
     assert (left.kind, left.name) == ("namespace", NAME)
-    with pytest.raises(RunFailed, match=f"namespace {NAME} is not empty: configmaps/theirs"):
+    with pytest.raises(RunFailed, match=f"namespace {NAME} is not empty: secrets/theirs"):
         RUNNER.remove(there, left)
-    cluster.kubectl("delete", "configmap", "theirs", f"--namespace={NAME}")
+    cluster.kubectl("delete", "secret", "theirs", f"--namespace={NAME}")
     RUNNER.remove(there, left)
+    assert NAME not in namespaces(cluster)
+
+
+def test_a_namespace_that_is_about_to_go_is_waited_for_and_made_anew(connect: Callable[..., Session], cluster: Cluster) -> None:
+    cluster.kubectl("create", "namespace", NAME)
+    cluster.kubectl("delete", "namespace", NAME, "--wait=false")
+    connect(namespace=NAME, create_namespace=True).close()
     assert NAME not in namespaces(cluster)
