@@ -59,7 +59,7 @@ def find(api: Api, run_id: str) -> Object | None:
 
 
 def contents(api: Api) -> list[str]:
-    """What is in the namespace of the kinds that people and runs put into one. Raises RunFailed: who may not see that does not know it to be empty."""
+    """What is in the namespace of the kinds that people and runs put into one. Raises RunFailed: who may not see that cannot call it empty."""
     found = [(kind, one) for kind, group in _LOOKED_FOR for one in api.items(api.namespaced(kind, group=group))]
     others = [(kind, one) for kind, one in found if one["metadata"]["name"] != _ALWAYS_THERE and one.get("type") not in _MADE_BY_THE_CLUSTER]
     return [f"{kind}/{one['metadata']['name']}" for kind, one in others]
