@@ -128,6 +128,10 @@ def _test(path: str, protocol: str, block: Mapping[str, Json]) -> Test:
 
 
 def _usage(node: Mapping[str, Json]) -> dict[str, float]:
+    """Raises ParseError for shares that cannot be; a sum of rounded ones may be a little more than the whole."""
     shares, used = child(node, "cpu"), figure(node, "ram")
     found = {f"cpu.{name}": percent / 100 for name in _SHARES if (percent := figure(shares, name)) is not None}
+    for name, share in found.items():
+        if share > 1.01:
+            raise ParseError(f"found {name} of {share:.2%}, expected at most 100 %")
     return {**found, "memory.used": used * 2**20} if used else found

@@ -115,6 +115,7 @@ def test_an_idle_run_has_no_throughput_and_no_mtu_of_zero() -> None:
         (golden("whole.json").replace(b'"knb",', b'"other",'), "found generator 'other'"),
         (golden("failed-test.json").replace(b"1250", b"").partition(b'"idle"')[0] + b'"pod2pod": {"udp": {"bandwidth": ,}}}}', "without a bandwidth"),
         (b'{"metadata": {"generator": "knb"}, "data": {}}', "no tests"),
+        (golden("whole.json").replace(b'"total": ', b'"total": 2'), "found cpu.total of"),
         (golden("whole.txt")[:-200], "cut"),
         (golden("whole.txt").replace(b"2500 Mbit/s", b"2.5 Gbit/s"), "line 24: found bandwidth '2.5 Gbit/s', expected Mbit/s"),
         (knbdata()[:-30], "cut"),
