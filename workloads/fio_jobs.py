@@ -160,10 +160,10 @@ def names(parameters: Mapping[str, Json]) -> tuple[str, ...]:
 
 def file_options(parameters: Mapping[str, Json]) -> tuple[str, ...]:
     """The options by which the jobs say themselves which files they use, each once. Raises SpecError."""
+    around = ("directory",) if "directory" in parameters else ()
     if given := text(parameters, "job_text"):
-        return fio_text.file_options(given)
-    own = dict.fromkeys(name for job in jobs(parameters) for name in ("filename",) if name in job.settings)
-    return (*(("directory",) if "directory" in parameters else ()), *own)
+        return tuple(dict.fromkeys((*around, *fio_text.file_options(given))))
+    return (*around, *(("filename",) if any("filename" in job.settings for job in jobs(parameters)) else ()))
 
 
 def length_s(parameters: Mapping[str, Json]) -> float:

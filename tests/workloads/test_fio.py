@@ -366,6 +366,7 @@ def test_a_raw_device_is_measured_instead_of_files() -> None:
         ({"rw": "read", "filename": "f"}, "found filename for a volume in block mode"),
         ({"rw": "read", "directory": "/mnt/x"}, "found directory"),
         ({"job_text": "[global]\ndirectory=/mnt\n[j]\nrw=read\n"}, "found directory"),
+        ({"job_text": "[j]\nrw=read\n", "directory": "/mnt/x"}, "found directory"),
     ],
 )
 def test_jobs_that_name_files_beside_a_raw_device_are_refused(parameters: dict[str, Json], said: str) -> None:
