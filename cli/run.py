@@ -182,13 +182,17 @@ def read_scripts(loaded: LoadedSpec) -> dict[str, bytes]:
     """The files of all lifecycle steps by their path beside the spec, folders of charts as archives. Raises SpecError when one cannot be read."""
     from ..engine.errors import SpecError
     from ..engine.execute.chart_archive import read_chart
-    from ..engine.execute.step_order import all_steps, chart_archive, files_of
+    from ..engine.execute.step_order import all_steps, chart_archive, chart_source, files_of
 
     steps = [own.step for target in loaded.spec.targets for own in all_steps(target)]
     scripts = {}
-    charts = {chart_archive(step) for step in steps}
+    charts: dict[str, str] = {}
+    for step in steps:
+        if (archive := chart_archive(step)) and charts.setdefault(archive, chart_source(step)) != chart_source(step):
+            found = f"found the charts {charts[archive]} and {chart_source(step)}, which a run would keep as one file, {archive}"
+            raise SpecError(found, where=str(loaded.path), remedy="use one of the two, or rename it")
     for name in dict.fromkeys(name for step in steps for name in files_of(step)):
-        path = loaded.path.parent / name
+        path = loaded.path.parent / charts.get(name, name)
         try:
             scripts[name] = read_chart(path) if name in charts else path.read_bytes()
         except OSError as error:

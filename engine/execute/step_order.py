@@ -105,8 +105,12 @@ def files_of(step: Step) -> tuple[str, ...]:
 
 def chart_archive(step: Step) -> str | None:
     """The archive of a chart that lies beside the spec (``./charts/echo``, a folder, or ``./echo.tgz``); None for one of a repository."""
-    name = str(step.arguments.get("name", ""))
-    return f"{name.removeprefix('./').rstrip('/').removesuffix('.tgz')}.tgz" if name.startswith("./") else None
+    return f"{chart_source(step).removesuffix('.tgz')}.tgz" if str(step.arguments.get("name")).startswith("./") else None
+
+
+def chart_source(step: Step) -> str:
+    """The folder or the archive of a chart that lies beside the spec, relative to it."""
+    return str(step.arguments.get("name")).removeprefix("./").rstrip("/")
 
 
 def script_name(step: Step) -> str:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import io
+import shutil
 import tarfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchspec.cli.options import load_and_plan
+from benchspec.cli.run import read_scripts
 from benchspec.engine.errors import MissingTool
 from benchspec.engine.execute.chart_archive import pack
 from benchspec.engine.ports import ChartUse
-from benchspec.engine.spec import Site
+from benchspec.engine.spec import LoadedSpec, Site
 from benchspec.runners.kubernetes.runner import KubernetesRunner
 from tests.execute.bench import run_cli, write_spec
 
@@ -83,3 +86,22 @@ def test_a_folder_is_packed_to_the_same_bytes_each_time(tmp_path: Path) -> None:
         assert archive.getnames() == ["echo-chart/Chart.yaml", "echo-chart/templates/echo.yaml", "echo-chart/values.yaml"]
     with pytest.raises(FileNotFoundError):
         pack(tmp_path)
+
+
+def test_a_chart_takes_nothing_from_elsewhere_on_the_controller(tmp_path: Path) -> None:
+    shutil.copytree(CHART, tmp_path / "echo")
+    (tmp_path / "secret").write_text("of the controller")
+    (tmp_path / "echo" / "taken").symlink_to(tmp_path / "secret")
+    with pytest.raises(OSError, match="the link taken leads out of the chart"):
+        pack(tmp_path / "echo")
+
+
+def test_an_archive_is_taken_as_it_is_although_a_folder_is_called_so(tmp_path: Path) -> None:
+    shutil.copytree(CHART, tmp_path / "echo")
+    (tmp_path / "echo.tgz").write_bytes(b"an archive")
+    assert read_scripts(loaded(spec(tmp_path, name="./echo.tgz"))) == {"echo.tgz": b"an archive"}
+    assert read_scripts(loaded(spec(tmp_path, name="./echo/"))) == {"echo.tgz": pack(tmp_path / "echo")}
+
+
+def loaded(path: Path) -> LoadedSpec:
+    return load_and_plan(path, (), None, (), 1000)[0]
