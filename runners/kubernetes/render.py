@@ -61,6 +61,11 @@ def render(experiment: Experiment, site: Site, commands: Commands) -> list[Rende
             files.append(_manifest("storage-class.json", manifests.storage_class(ownership, demand)))
         if part.service:
             files.append(_manifest(f"{role}-service.json", manifests.service(ownership, _ALLOCATION, part, demand, owner)))
+        if part.ingress:
+            from . import ingress
+
+            made = ingress.manifest(ownership, _ALLOCATION, part, options.ingress_class, owner)
+            files.append(_manifest(f"{role}-ingress.json", made))
     files += [RenderedFile(name=f"files/{placed.role}/{placed.name}", data=placed.data) for placed in commands.files if placed.role in parts]
     programs: Sequence[tuple[str, Command]] = [
         *((f"server-{i}-{s.command.role}.sh", s.command) for i, s in enumerate(commands.servers, 1)),

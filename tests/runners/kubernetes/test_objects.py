@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchspec.engine.ports import Demand
+from benchspec.engine.ports import Commands, Demand
 from benchspec.engine.spec import Experiment, Json, Placement, Role, RolePlace, Site, TrafficPath
 from benchspec.runners.kubernetes import RUNNER, manifests, rights
 from benchspec.runners.kubernetes.names import Ownership, label_value, object_name
@@ -74,6 +75,13 @@ def test_a_path_decides_networks_and_services(path: TrafficPath, client_on_host:
         assert made["spec"]["type"] == service
         assert {port["port"] for port in made["spec"]["ports"]} == {port["targetPort"] for port in made["spec"]["ports"]} == {part.port}
         assert len(made["metadata"]["name"]) <= 63
+
+
+def test_what_a_plan_renders_has_the_ingress_too() -> None:
+    site = Site(name="here", runner="kubernetes", options={"ingress_class": "nginx"})
+    what = experiment(path=TrafficPath.INGRESS, tool="fortio")
+    files = {file.name: json.loads(file.data) for file in RUNNER.render(what, site, Commands(clients=()))}
+    assert files["server-ingress.json"]["spec"]["ingressClassName"] == "nginx"
 
 
 def test_placement_becomes_affinity_and_no_run_shares_a_node_with_another() -> None:
