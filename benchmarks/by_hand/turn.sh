@@ -10,8 +10,13 @@ kubectl=$1 folder=$2 when=$3
 
 settle() {
   n=0
-  while "$kubectl" get persistentvolumes -o 'jsonpath={range .items[*]}{.spec.claimRef.name}{"\n"}{end}' | grep -qE '^(by-hand|bs)-' && [ $n -lt 300 ]
-  do sleep 0.2; n=$((n + 1)); done
+  while :; do
+    held=$("$kubectl" get persistentvolumes -o 'jsonpath={range .items[*]}{.spec.claimRef.name}{"\n"}{end}')
+    echo "$held" | grep -qE '^(by-hand|bs)-' || break
+    n=$((n + 1))
+    [ $n -lt 600 ] || { echo "volumes of what was measured last do not go: $held" >&2; exit 1; }
+    sleep 0.2
+  done
   sleep 1
 }
 
