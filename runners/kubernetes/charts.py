@@ -1,7 +1,8 @@
 """Helm charts of lifecycle steps: the program's words, which people see, and the guard around them.
 
 A release belongs to the run by a label of its own (``helm upgrade --labels``, since Helm 3.13). One of that name without the label is somebody
-else's: it is neither changed nor removed. Flags: https://helm.sh/docs/helm/helm_upgrade/, https://helm.sh/docs/helm/helm_uninstall/.
+else's: it is neither changed nor removed, nor is a history that somebody kept (``helm uninstall --keep-history``). Flags:
+https://helm.sh/docs/helm/helm_upgrade/, https://helm.sh/docs/helm/helm_uninstall/, https://helm.sh/docs/helm/helm_list/.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from .options import read_options
 # $1 release as a pattern, $2 namespace, $3 label of the run; the rest is what is to be done with it
 _LOOK = """p=$1 n=$2 mark=$3
 shift 3
-found() { helm list --namespace "$n" --filter "$p" --deployed --failed --pending --uninstalling --short "$@"; }
+found() { helm list --namespace "$n" --filter "$p" --deployed --failed --pending --uninstalling --uninstalled --short "$@"; }
 any=$(found) || exit
 ours=$(found --selector "$mark") || exit
 """
