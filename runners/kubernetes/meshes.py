@@ -20,7 +20,6 @@ _PLANES = {"istio": ("istio-system", "istiod"), "kuma": ("kuma-system", "kuma-co
            "consul": ("consul", "consul-connect-injector")}  # fmt: skip
 """Namespace and Deployment of the control plane, as each installs itself."""
 
-DEPLOYMENTS = tuple(name for _, name in _PLANES.values())
 MESH_FACTS = ("mesh.name", "mesh.version", "mesh.mode", "mesh.mtls", "mesh.encryption")
 _ISTIO_ROOT = "istio-system"
 

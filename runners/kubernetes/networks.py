@@ -87,7 +87,7 @@ class Network:
         else:
             mode, mode_key = {"disabled": "native", "": ""}.get(given.get("tunnel", ""), given.get("tunnel", "")), "tunnel"
         self.found["cni.mode"] = (mode or None, f"{where} {mode_key}")
-        self.found["cni.configured_mtu"] = (_size(given.get("mtu")), f"{where} mtu")
+        self.found["cni.configured_mtu"] = (configured_size(given.get("mtu")), f"{where} mtu")
         if given.get("enable-wireguard") == "true":
             self._encryption("wireguard", f"{where} enable-wireguard", self._cilium_keys("wireguard"))
         elif given.get("enable-ipsec") == "true":
@@ -145,7 +145,7 @@ class Network:
         elif modes:
             mode = modes.pop()
             self.found["cni.mode"] = (mode, "IPPools vxlanMode, ipipMode")
-            self.found["cni.configured_mtu"] = (_size(felix.get(f"{mode}MTU")), f"{where} {mode}MTU")
+            self.found["cni.configured_mtu"] = (configured_size(felix.get(f"{mode}MTU")), f"{where} {mode}MTU")
 
     def _flannel(self, name: str, daemon: Object | None) -> None:
         """What every flanneld says on its node, else ConfigMap kube-flannel-cfg."""
@@ -155,7 +155,7 @@ class Network:
         backend = at(parsed(text), "Backend")
         backend = backend if isinstance(backend, Mapping) else {}
         where = f"ConfigMap {namespace}/{map_name} net-conf.json Backend"
-        self.found["cni.configured_mtu"] = (_size(backend.get("MTU")), f"{where}.MTU")
+        self.found["cni.configured_mtu"] = (configured_size(backend.get("MTU")), f"{where}.MTU")
         said = {str(_annotations(node)[_FLANNEL]).lower() for node in self._nodes if _FLANNEL in _annotations(node)}
         source = f"annotation {_FLANNEL} of the nodes" if said else f"{where}.Type"
         said = said or ({str(backend["Type"]).lower()} if "Type" in backend else set())
@@ -187,7 +187,7 @@ class Network:
             mode = (tunnel if tunnel in ("geneve", "vxlan") else "other") if encap == "encap" else "native"
             self.found["cni.mode"] = (mode, f"{where} trafficEncapMode, tunnelType")
         self.found["cni.encryption"] = (str(given.get("trafficEncryptionMode") or "none").lower(), f"{where} trafficEncryptionMode")
-        self.found["cni.configured_mtu"] = (_size(given.get("defaultMTU")), f"{where} defaultMTU")
+        self.found["cni.configured_mtu"] = (configured_size(given.get("defaultMTU")), f"{where} defaultMTU")
 
     def _plain(self, name: str, daemon: Object | None, source: str) -> None:
         """Plug-ins that are set by their DaemonSet's environment, and those that only route."""
@@ -195,7 +195,7 @@ class Network:
         if name == "weave":
             if daemon is not None:  # with a password its tunnels are encrypted, by IPsec or by NaCl as each connection can
                 self.found["cni.encryption"] = ("other" if "WEAVE_PASSWORD" in env else "none", f"{source} env WEAVE_PASSWORD")
-                self.found["cni.configured_mtu"] = (_size(env.get("WEAVE_MTU")), f"{source} env WEAVE_MTU")
+                self.found["cni.configured_mtu"] = (configured_size(env.get("WEAVE_MTU")), f"{source} env WEAVE_MTU")
             return
         self.found["cni.encryption"] = ("none", f"{source}: this plug-in encrypts nothing itself")
         if name == "azure-cni":
@@ -204,7 +204,7 @@ class Network:
             return
         self.found["cni.mode"] = ("native", f"{source}: this plug-in routes without a tunnel")
         if name == "aws-vpc-cni":
-            self.found["cni.configured_mtu"] = (_size(env.get("AWS_VPC_ENI_MTU")), f"{source} env AWS_VPC_ENI_MTU")
+            self.found["cni.configured_mtu"] = (configured_size(env.get("AWS_VPC_ENI_MTU")), f"{source} env AWS_VPC_ENI_MTU")
 
     def _encryption(self, kind: str, source: str, keys: tuple[int, int, str] | None) -> None:
         """``keys``: how many nodes of how many have a key, and where that was seen; None: that could not be seen."""
@@ -267,6 +267,6 @@ def _has_cloud_route(node: Object) -> bool:
     return any(c["type"] == "NetworkUnavailable" and c.get("reason") == "RouteCreated" for c in node["status"].get("conditions") or [])
 
 
-def _size(value: object) -> int | None:
+def configured_size(value: object) -> int | None:
     """An MTU; 0 and nothing mean that the plug-in finds it out."""
-    return int(str(value)) if str(value).isdigit() and int(str(value)) > 0 else None
+    return int(text) if len(text := str(value)) < 9 and text.isdecimal() and int(text) > 0 else None

@@ -14,8 +14,8 @@ from ...engine import facts
 from ...engine.results import Fact
 from ...engine.spec import Json
 from .container import Container
-from .look import at
 from .manifests import NODE
+from .networks import configured_size
 from .scripts import quote
 
 TIMEOUT_S = 60.0
@@ -61,8 +61,8 @@ def read_network(printed: str) -> list[Fact]:
     if plugins:
         main = plugins[0]
         found["cni.name"] = (_NAMES.get(str(main["type"]), str(main["type"])), f"{_CNI}/{name} of the node, the type of its first plug-in")
-        if isinstance(at(main, "mtu"), int):
-            found["cni.configured_mtu"] = (main["mtu"], f"{_CNI}/{name} of the node, mtu")
+        if (mtu := configured_size(main.get("mtu"))) is not None:
+            found["cni.configured_mtu"] = (mtu, f"{_CNI}/{name} of the node, mtu")
     kinds = [kind for kind in devices.split() if kind in _TUNNELS]
     if len(kinds) == 1:
         found["cni.mode"] = (kinds[0], "the kinds of the node's network devices")
@@ -78,4 +78,4 @@ def _plugins(text: str) -> Sequence[dict[str, Json]]:
     except ValueError:
         return []
     found = read.get("plugins", [read]) if isinstance(read, dict) else []
-    return [one for one in found if isinstance(one, dict) and "type" in one]
+    return [one for one in found if isinstance(one, dict) and "type" in one] if isinstance(found, list) else []

@@ -67,6 +67,8 @@ def test_what_the_cluster_s_objects_tell_goes_first() -> None:
         (f"{LIST}\n{END}\nbridge\nvxlan\n{END}\niptables", ("bridge", 1450, "vxlan", "iptables")),
         (f'05-x.conf\n{{"type": "ptp"}}\n{END}\n{END}\n', ("ptp", None, None, None)),
         (f"{LIST}\n{END}\nvxlan\nwireguard\n{END}\n<html>not found</html>", ("bridge", 1450, None, None)),
+        (f'05-x.conf\n{{"type": "ptp", "mtu": 0}}\n{END}\n{END}\n', ("ptp", None, None, None)),
+        (f'05-x.conf\n{{"plugins": null}}\n{END}\n{END}\n', (None, None, None, None)),
         (f"\n\n{END}\n{END}\n", (None, None, None, None)),
         ("cut sho", (None, None, None, None)),
     ],
