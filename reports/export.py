@@ -115,8 +115,8 @@ def _trial(trial: Trial) -> dict[str, Json]:
         "kind": trial.kind.value,
         "index": trial.index,
         "status": trial.status.value,
-        "started_at": _number(trial.started_at),
-        "duration_s": _number(trial.duration_s),
+        "started_at": _number(trial.started_at) if trial.started_at else None,  # 0: whose results were imported did not say
+        "duration_s": _number(trial.duration_s) if trial.duration_s else None,
         "error": trial.error,
         "gates": [plain(gate) for gate in trial.gates if not gate.passed],
         "raw": [file.path for file in trial.raw],
