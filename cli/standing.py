@@ -132,15 +132,14 @@ def adopted_before(directory: RunDirectory) -> RunDirectory | None:
 def held(standing: RunDirectory | None, spec: Spec, plan: Plan, directory: RunDirectory) -> Iterator[Adopted]:
     """Hold what stands for the time a run is resumed."""
     from ..engine.execute.lifecycle import NOTHING
-    from ..engine.execute.step_order import all_steps, has_file, script_name
-    from ..engine.execute.upkeep import hold
+    from ..engine.execute.upkeep import hold, kept_scripts
 
     if standing is None:
         yield NOTHING
         return
     targets = planned_targets(plan)
-    steps = [own.step for name in targets for own in all_steps(spec.target(name)) if has_file(own.step)]
-    with hold(standing, spec, targets, {script_name(step): directory.script(script_name(step)) for step in steps}) as adopted:
+    scripts = {file: data for target in targets for file, data in kept_scripts(directory, spec.target(target)).items()}
+    with hold(standing, spec, targets, scripts) as adopted:
         yield adopted
 
 

@@ -131,7 +131,7 @@ def _require_same(directory: RunDirectory, spec: Spec, targets: Iterable[str], s
     kept = build_spec(directory.resolved())
     for name in targets:
         before = next((target for target in kept.targets if target.name == name), None)
-        if before is None or _made_of(before, _kept_scripts(directory, before)) != _made_of(spec.target(name), scripts):
+        if before is None or _made_of(before, kept_scripts(directory, before)) != _made_of(spec.target(name), scripts):
             raise UsageError(
                 f"target {name} stands as another version of the spec brought it up: its sites, steps or scripts differ",
                 where=str(directory.path),
@@ -148,5 +148,6 @@ def _made_of(target: Target, scripts: Mapping[str, bytes]) -> tuple[Json, ...]:
     )
 
 
-def _kept_scripts(directory: RunDirectory, target: Target) -> dict[str, bytes]:
+def kept_scripts(directory: RunDirectory, target: Target) -> dict[str, bytes]:
+    """The files of the target's steps as ``directory`` keeps them. Raises IntegrityError."""
     return {name: directory.script(name) for own in all_steps(target) for name in files_of(own.step)}

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from benchspec.cli.options import load_and_plan
-from benchspec.cli.run import read_scripts
+from benchspec.cli.run import create_directory, read_scripts
+from benchspec.cli.standing import held
 from benchspec.engine.errors import MissingTool
 from benchspec.engine.execute.chart_archive import pack
+from benchspec.engine.execute.upkeep import kept_scripts
 from benchspec.engine.ports import ChartUse
 from benchspec.engine.spec import LoadedSpec, Site
 from benchspec.runners.kubernetes.runner import KubernetesRunner
@@ -101,6 +103,18 @@ def test_an_archive_is_taken_as_it_is_although_a_folder_is_called_so(tmp_path: P
     (tmp_path / "echo.tgz").write_bytes(b"an archive")
     assert read_scripts(loaded(spec(tmp_path, name="./echo.tgz"))) == {"echo.tgz": b"an archive"}
     assert read_scripts(loaded(spec(tmp_path, name="./echo/"))) == {"echo.tgz": pack(tmp_path / "echo")}
+
+
+def test_what_a_run_keeps_of_a_chart_is_what_stands_is_held_against(tmp_path: Path) -> None:
+    """So that a run on a target that was brought up with charts can be resumed."""
+    shutil.copytree(CHART, tmp_path / "echo")
+    (tmp_path / "own.yaml").write_text("replicas: 1\n")
+    found, plan = load_and_plan(spec(tmp_path, name="./echo", values="own.yaml"), (), None, (), 1000)
+    directory = create_directory(found, plan, tmp_path / "run")
+    assert kept_scripts(directory, found.spec.targets[0]) == {"echo.tgz": pack(tmp_path / "echo"), "own.yaml": b"replicas: 1\n"}
+    up = create_directory(found, plan, tmp_path / "up", purpose="up")
+    with held(up, found.spec, plan, directory) as adopted:
+        assert adopted.run_id == up.run_id
 
 
 def loaded(path: Path) -> LoadedSpec:
