@@ -8,6 +8,7 @@ kubectl=$1 output=$2 trials=$3 jobs=$4 class=$5 size=$6 node=$7 image=$8 name=by
 
 gone() { "$kubectl" delete pod,pvc,configmap "$name" --ignore-not-found --grace-period=1 >/dev/null; }
 trap gone EXIT
+trap 'exit 143' TERM INT HUP
 
 "$kubectl" create configmap "$name" --from-file=kubestr.fio="$jobs" >/dev/null
 "$kubectl" apply -f - >/dev/null <<END

@@ -9,6 +9,7 @@ shift 8
 
 gone() { "$kubectl" delete "pod/$name-client" "pod/$name-server" "service/$name" --ignore-not-found --grace-period=1 >/dev/null; }
 trap gone EXIT
+trap 'exit 143' TERM INT HUP
 
 "$kubectl" apply -f - >/dev/null <<END
 apiVersion: v1

@@ -4,6 +4,7 @@ set -eu
 umask 077
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 143' TERM INT HUP
 
 kubectl -n vault get secret vault-server-tls >/dev/null 2>&1 && exit 0
 

@@ -5,6 +5,7 @@ set -eu
 umask 077
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 143' TERM INT HUP
 cd "$folder"
 new_key() { openssl ecparam -name prime256v1 -genkey -noout -out "$1"; }
 

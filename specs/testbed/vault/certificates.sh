@@ -11,6 +11,7 @@ false) ;;
 esac
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 143' TERM INT HUP
 cd "$folder"
 new_key() { openssl ecparam -name prime256v1 -genkey -noout -out "$1"; }
 
