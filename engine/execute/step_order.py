@@ -59,8 +59,8 @@ def _removal(chart: Step) -> Step:
     return replace(chart, name=f"{chart.name}.removal", arguments={"release": chart.name, **arguments, REMOVAL: True}, capture={})
 
 
-REMOVAL = "x-removal"
-"""The argument of a chart step that takes the release away."""
+REMOVAL = "removal"
+"""The argument of a chart step that takes the release away; no spec can give it."""
 
 
 def steps_per(target: Target, per: str) -> tuple[OwnStep, ...]:

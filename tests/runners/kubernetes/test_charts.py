@@ -75,6 +75,7 @@ def test_a_plan_shows_what_helm_will_be_told(tmp_path: Path) -> None:
 def test_charts_without_version_or_from_elsewhere_are_refused(tmp_path: Path) -> None:
     outside = run_cli("validate", str(spec(tmp_path, name="./../echo")))
     assert "BS222" in outside.stderr + outside.stdout
+    assert run_cli("validate", str(spec(tmp_path, name="vault", version="1", removal=True))).returncode == 2  # only benchspec's own steps remove
     refused = run_cli("run", str(spec(tmp_path, name="vault", repo="https://helm.releases.hashicorp.com")), "--yes", "--out", str(tmp_path / "run"))
     assert refused.returncode != 0
     assert "found a chart without version" in refused.stderr
