@@ -28,7 +28,8 @@ def command(form: str, files: tuple[str, ...], name: str | None, out: Path | Non
     """Make a run directory of results that TOOL (knb or kubestr) measured, for `report` and `compare`.
 
     The first TARGET is the baseline. Several files of one target are its sessions: there is no verdict with fewer than five of each. Pages say that
-    the figures are imported. A test that failed is a failed trial; a file that is broken is refused.
+    the figures are imported. A test that failed is a failed trial; a file that is broken, or given twice,
+    is refused.
     """
     from ..engine.execute.imported import describe, read_result, to_document, write_records
     from .options import load_and_plan
