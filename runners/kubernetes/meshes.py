@@ -1,9 +1,12 @@
 """Which service mesh a cluster has, its version, its form and whether it insists on mutual TLS: read from the mesh's own objects.
 
 A setting that lets plain connections in beside encrypted ones (Istio's and Kuma's PERMISSIVE, Linkerd's all-unauthenticated) says nothing about the
-connections that are measured: then ``mesh.encryption`` is unknown, and ``mesh.mtls`` has the mesh's own word. Sources:
+connections that are measured: then ``mesh.encryption`` is unknown, and ``mesh.mtls`` has the mesh's own word. So it is where nothing says that pods
+of our namespace are in the mesh at all. Sources:
 https://istio.io/latest/docs/reference/config/security/peer_authentication/, https://linkerd.io/2/reference/authorization-policy/,
-https://kuma.io/docs/latest/policies/mutual-tls/, https://developer.hashicorp.com/consul/docs/reference/config-entry/proxy-defaults.
+https://kuma.io/docs/latest/policies/mutual-tls/,
+https://istio.io/latest/docs/setup/additional-setup/sidecar-injection/, https://linkerd.io/2/features/proxy-injection/,
+https://kuma.io/docs/latest/production/dp-config/dpp-on-kubernetes/, https://developer.hashicorp.com/consul/docs/reference/config-entry/proxy-defaults.
 """
 
 from __future__ import annotations
@@ -22,6 +25,12 @@ _PLANES = {"istio": ("istio-system", "istiod"), "kuma": ("kuma-system", "kuma-co
 
 MESH_FACTS = ("mesh.name", "mesh.version", "mesh.mode", "mesh.mtls", "mesh.encryption")
 _ISTIO_ROOT = "istio-system"
+_JOINED: Mapping[str, tuple[tuple[str, str, str | None], ...]] = {
+    "istio": (("labels", "istio-injection", "enabled"), ("labels", "istio.io/rev", None), ("labels", "istio.io/dataplane-mode", "ambient")),
+    "linkerd": (("annotations", "linkerd.io/inject", "enabled"),),
+    "kuma": (("labels", "kuma.io/sidecar-injection", "enabled"),),
+}
+"""What puts all pods of a namespace into the mesh: one of these, with the value or with any."""
 
 
 def read_mesh(look: Look, groups: Collection[str], daemons: Mapping[str, Object] | None, namespace: str) -> Found:
@@ -42,7 +51,21 @@ def read_mesh(look: Look, groups: Collection[str], daemons: Mapping[str, Object]
             _consul(look, found)
         case "nsm":
             _nsm(found, daemons)
+    if found["mesh.encryption"][0] == "mtls" and not _joined(look, name, namespace):
+        found["mesh.encryption"] = (None, found["mesh.encryption"][1])
     return found
+
+
+def _joined(look: Look, mesh: str, namespace: str) -> bool:
+    """Whether the pods of ``namespace`` are in the mesh; what cannot be seen is told."""
+    before = len(look.unseen)
+    metadata = at(look.one(f"/api/v1/namespaces/{namespace}"), "metadata") or {}
+    for kind, key, value in _JOINED.get(mesh, ()):
+        if (said := (metadata.get(kind) or {}).get(key)) is not None and value in (None, said):
+            return True
+    if len(look.unseen) == before:
+        look.tell("mesh.encryption", f"nothing on namespace {namespace} says that its pods are in the mesh")
+    return False
 
 
 def _control_plane(look: Look, name: str, found: Found) -> Object | None:

@@ -15,9 +15,11 @@ RULES: Sequence[Mapping[str, Any]] = (
     {"apiGroups": [""], "resources": ["services"], "verbs": ["create", "delete", "get", "list", "watch"]},
     {"apiGroups": ["networking.k8s.io"], "resources": ["ingresses"], "verbs": ["create", "delete", "get", "list", "watch"]},
     {"apiGroups": [""], "resources": ["events"], "verbs": ["list"]},
+    {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"]},
     {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create", "delete", "get", "list", "patch", "update", "watch"]},
 )
-"""In the namespace. Without ``list`` of events an error says less; nothing else is optional."""
+"""In the namespace. Without ``list`` of events an error says less, without ``get`` of the namespace the encryption of a mesh is unknown; nothing else
+is optional."""
 
 CLUSTER_RULES: Sequence[Mapping[str, Any]] = (
     {"apiGroups": [""], "resources": ["nodes", "persistentvolumes"], "verbs": ["get", "list"]},

@@ -238,6 +238,10 @@ def test_istio(cluster: Cluster, reader: Path) -> None:
         own = custom("security.istio.io/v1", "PeerAuthentication", "ours", {"mtls": {"mode": "DISABLE"}}, "facts")
         cluster.control_plane.apply([whole])
         found = read(reader)
+        assert (found["mesh.mtls"].value, found["mesh.encryption"].value) == ("STRICT", None)
+        assert "nothing on namespace facts says that its pods are in the mesh" in str(found["kubernetes.unseen"].value)
+        with marked(cluster, "label", "istio-injection=enabled"):
+            found = read(reader)
         assert (found["mesh.mtls"].value, found["mesh.encryption"].value) == ("STRICT", "mtls")
         assert found["mesh.mtls"].source == "PeerAuthentication istio-system/default spec.mtls.mode"
         cluster.control_plane.apply([own])
@@ -245,16 +249,28 @@ def test_istio(cluster: Cluster, reader: Path) -> None:
         assert (found["mesh.mtls"].value, found["mesh.encryption"].value) == ("DISABLE", "none")
 
 
+@contextmanager
+def marked(cluster: Cluster, verb: str, mark: str) -> Iterator[None]:
+    """A label or an annotation on the namespace that is looked at."""
+    cluster.kubectl(verb, "namespace", "facts", mark)
+    try:
+        yield
+    finally:
+        cluster.kubectl(verb, "namespace", "facts", f"{mark.partition('=')[0]}-")
+
+
 def test_other_meshes(cluster: Cluster, reader: Path) -> None:
     """Linkerd by its ConfigMap, Kuma by its Mesh, Consul by its defaults, NSM by its manager."""
     values = "linkerdVersion: stable-2.14.10\nproxy:\n  defaultInboundPolicy: cluster-authenticated\n"
     profile = definition("linkerd.io", "v1alpha2", "ServiceProfile", "serviceprofiles", "Namespaced")
-    with present(cluster, profile, config_map("linkerd-config", {"values": values}, "linkerd")):
+    linkerd = config_map("linkerd-config", {"values": values}, "linkerd")
+    with present(cluster, profile, linkerd), marked(cluster, "annotate", "linkerd.io/inject=enabled"):
         said = {"name": "linkerd", "version": "2.14.10", "mode": "sidecar", "mtls": "cluster-authenticated", "encryption": "mtls"}
         assert shown(read(reader), "mesh") == said
     kuma = workload("Deployment", "kuma-control-plane", "docker.io/kumahq/kuma-cp:2.4.3", "kuma-system", KUMA_MODE="zone")
     mesh = custom("kuma.io/v1alpha1", "Mesh", "default", {"mtls": {"enabledBackend": "ca-1", "backends": [{"name": "ca-1", "type": "builtin"}]}})
-    with present(cluster, definition("kuma.io", "v1alpha1", "Mesh", "meshes", "Cluster"), kuma, mesh):
+    meshes = definition("kuma.io", "v1alpha1", "Mesh", "meshes", "Cluster")
+    with present(cluster, meshes, kuma, mesh), marked(cluster, "label", "kuma.io/sidecar-injection=enabled"):
         said = {"name": "kuma", "version": "2.4.3", "mode": "zone", "mtls": "STRICT", "encryption": "mtls"}
         assert shown(read(reader), "mesh") == said
     consul = workload("Deployment", "consul-connect-injector", "hashicorp/consul-k8s-control-plane:1.6.1", "consul")
