@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 
 from ...engine.errors import RunFailed, UsageError
@@ -23,19 +22,22 @@ KINDS = {"config map": (objects.OWNERS, ""), "job": ("jobs", BATCH), "pod": ("po
          "lease": ("leases", COORDINATION)}  # fmt: skip
 """Kind of a leftover to its resource and group, owners of objects first; ``storage class`` and ``namespace`` are not of the namespace."""
 
+_OPTIONAL = ("ingress", "storage class")
+"""Kinds whose rights a Role need not give."""
+
 
 def find(site: Site, run_id: str) -> list[Leftover]:
     """Everything of ``run_id`` on the site."""
     api, ownership = _reach(site, run_id)
-    left = [
-        Leftover(kind=kind, name=found["metadata"]["name"])
-        for kind in KINDS
-        for found in api.items(_path(api, kind), labelSelector=_selector(ownership, kind))
-    ]
-    with contextlib.suppress(Denied):  # who may not list classes has made none
-        left += [
-            Leftover(kind="storage class", name=found["metadata"]["name"]) for found in api.items(volumes.CLASSES, labelSelector=ownership.selector())
-        ]
+    left: list[Leftover] = []
+    for kind in (*KINDS, "storage class"):
+        try:
+            found = api.items(_path(api, kind), labelSelector=_selector(ownership, kind))
+        except Denied:
+            if kind not in _OPTIONAL:
+                raise
+            continue  # who may not list them has made none
+        left += [Leftover(kind=kind, name=one["metadata"]["name"]) for one in found]
     if namespace.find(api, run_id) is not None:
         left.append(Leftover(kind="namespace", name=api.namespace))
     return left
@@ -87,7 +89,7 @@ def _path(api: Api, kind: str, name: str = "") -> str:
     if kind == "namespace":
         return f"{namespace.NAMESPACES}/{name}"
     if kind == "storage class":
-        return f"{volumes.CLASSES}/{name}"
+        return f"{volumes.CLASSES}/{name}".rstrip("/")
     resource, group = KINDS[kind]
     return api.namespaced(resource, name, group)
 
