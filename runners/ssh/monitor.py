@@ -34,12 +34,15 @@ $(sed -n -e '/^Mem[TA][ov]/p' -e '/ kB$/d' -e '/^intr /q' -e p /proc/loadavg /pr
 }
 take
 echo began
-while [ -z "$stop" ]; do
-    sleep "$1" >/dev/null 2>&1 3<&- &
-    nap=$!
-    wait "$nap"
-    [ -z "$stop" ] || kill "$nap" 2>/dev/null
-    take
+while :; do
+    if [ -z "$stop" ]; then
+        sleep "$1" >/dev/null 2>&1 3<&- &
+        nap=$!
+        [ -n "$stop" ] || wait "$nap"
+        [ -z "$stop" ] || kill "$nap" 2>/dev/null
+    fi
+    take # also when the word came before the first nap
+    [ -z "$stop" ] || break
 done
 printf '%s\n' "$route"
 printf '%s\n' "$taken"
