@@ -236,7 +236,7 @@ def _trial(run_id: str, sequence: int, session: int, experiment: Experiment, res
         duration_s=0.0,
         measurements=piece.measurements,
         error=piece.error,
-        error_kind="ParseError" if piece.error else None,
+        error_kind="parse" if piece.error else None,
         usage=piece.usage,
         raw=raw,
     )
