@@ -19,7 +19,7 @@ from kubernetes import client, config
 from kubernetes.config.config_exception import ConfigException
 
 from ...engine.errors import RunFailed
-from .failures import Gone, Refused, Unreachable, refusal
+from .failures import Gone, NotThere, Refused, Unreachable, refusal
 from .names import Object
 from .options import Options
 
@@ -89,6 +89,17 @@ class Api:
         except Refused as error:
             if error.status not in (404, 409):
                 raise
+
+    def await_gone(self, path: str, timeout_s: float) -> bool:
+        """Whether the object at ``path`` is gone within that time."""
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            try:
+                self.get(path)
+            except NotThere:
+                return True
+            time.sleep(0.2)
+        return False
 
     def request(
         self,

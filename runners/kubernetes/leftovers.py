@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from ...engine.errors import RunFailed, UsageError
 from ...engine.ports import Leftover
 from ...engine.spec import Site
@@ -70,14 +68,8 @@ def remove(site: Site, leftover: Leftover) -> None:
         objects.remove_owner(api, leftover.name)
     else:
         api.delete(path, grace_s=1 if leftover.kind == "pod" else None)
-    deadline = time.monotonic() + REMOVAL_S
-    while time.monotonic() < deadline:
-        try:
-            api.get(path)
-        except NotThere:
-            return
-        time.sleep(0.2)
-    raise RunFailed(f"{leftover.kind} {leftover.name} does not go away", where=api.where, remedy="see whether its node is Ready")
+    if not api.await_gone(path, REMOVAL_S):
+        raise RunFailed(f"{leftover.kind} {leftover.name} does not go away", where=api.where, remedy="see whether its node is Ready")
 
 
 def _reach(site: Site, run_id: str) -> tuple[Api, Ownership]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 
 from ...engine.errors import RunFailed
 from .api import Api
@@ -86,11 +85,5 @@ def _is_going(api: Api) -> bool:
 
 
 def _await_gone(api: Api) -> None:
-    path, deadline = f"{NAMESPACES}/{api.namespace}", time.monotonic() + REMOVAL_S
-    while time.monotonic() < deadline:
-        try:
-            api.get(path)
-        except NotThere:
-            return
-        time.sleep(0.2)
-    raise RunFailed(f"namespace {api.namespace} does not go away", where=api.where, remedy="see its status: something in it has a finalizer")
+    if not api.await_gone(f"{NAMESPACES}/{api.namespace}", REMOVAL_S):
+        raise RunFailed(f"namespace {api.namespace} does not go away", where=api.where, remedy="see its status: something in it has a finalizer")
