@@ -76,6 +76,8 @@ echo "$code $from $to" >"$d/rc"
 # addresses (hexadecimal, of a server; or nothing), the function `environment`, the arguments, and this. Says one word: started, attached, withdrawn,
 # missing PATH, occupied, cpus and which there are, unlocked OWNER, gone, or refused and why; exit code 73: no room or no right.
 # - A job that exists is attached to. One that this very session took back may be started after all; one that another took back never is.
+# - A starter whose controller died may be overtaken by all this. It removes a directory only if nobody else's job can be in it: by its name it would
+#   find its successor's. So it looks whether the name is still that of its directory and takes the job like a wrapper; then all goes in one step.
 # - The program is looked up here, in the PATH it will have, and is run by its absolute path: a builtin of the shell must not stand in for it.
 # - The wrapper inherits the host's lock, shared with the run: as long as a job lives, the host is nobody else's.
 # - The FIFO is opened here, before the wrapper is there, so that it has a writer from the first moment on.
@@ -86,11 +88,12 @@ STARTER_SCRIPT = (
     LISTENS_SCRIPT
     + r"""
 say() { printf '%s\n' "$*"; exit 0; }
+drop() { mv "$jobs/$job" "$jobs/$job.$$" && rm -rf "$jobs/$job.$$"; }
 set -f
 cd "$jobs" 2>/dev/null || say gone
 if [ -e "$job/pid" ]; then
     read -r word by <"$job/pid"
-    case "$word $by" in "withdrawn $token") rm -rf "$job" ;; "withdrawn "*) say withdrawn ;; *) say attached ;; esac
+    case "$word $by" in "withdrawn $token") drop ;; "withdrawn "*) say withdrawn ;; *) say attached ;; esac
 fi
 cd "$work" 2>/dev/null || say gone
 program=
@@ -118,7 +121,11 @@ fi
 cd "$jobs" && { mkdir -m 700 "$job" 2>/dev/null || [ -d "$job" ] || mkdir "$job"; } && cd "$job" || exit 73
 # the second try says why: dash's printf does not tell a full disk from others
 store() { printf '%s\n' "$2" >"$1" 2>/dev/null || printf '%s\n' "$2" | cat >"$1"; }
-undo() { [ -e pid ] || { cd .. && rm -rf "$job"; }; }
+undo() {
+    [ . -ef "$jobs/$job" ] || say withdrawn
+    set -C
+    { { : >pid; } 2>/dev/null || [ ! -e pid ]; } && drop
+}
 { [ -p end ] || mkfifo -m 600 end 2>/dev/null || [ -p end ] || mkfifo end; } && store "job.$$" "$record" && mv -f "job.$$" job \
     && : >>stdout && : >>stderr || { undo; exit 73; }
 exec 4<>end
