@@ -77,9 +77,12 @@ class _Site:
 
 def _check(target: Target, claim: str, site: _Site, placed: Placed) -> Iterator[ClaimCheck]:
     nodes = nodes_of_claim(target, claim, site.name, site.nodes, placed)
+    names = _facts_of(target, claim.rpartition("/")[2])
+    if nodes and _is_of_volume(target, names[0]):  # those where a volume was bound; all of them while none was
+        nodes = tuple(node for node in nodes if site.find(node, names)[0] is not None) or nodes
     rows: list[tuple[ClaimCheck, dict[str, None]]] = [(_compare(target, claim, None, site.name), {})] if nodes == () else []
     for node in nodes or ():
-        fact, seen_on = site.find(node, _facts_of(target, claim.rpartition("/")[2]))
+        fact, seen_on = site.find(node, names)
         check = _compare(target, claim, fact, site.name)
         if check.state is ClaimState.MISMATCH and fact is not None and fact.name == "cvm.evidence" and _not_looked_for(check, site, node):
             check = dataclasses.replace(check, state=ClaimState.UNKNOWN)
@@ -112,9 +115,14 @@ def _compare(target: Target, claim: str, fact: Fact | None, site: str) -> ClaimC
 
 def _facts_of(target: Target, name: str) -> tuple[str, ...]:
     """The facts that can show what is claimed under ``name``, the best first."""
-    if name.startswith("storage.") and target.storage.get("path"):
-        return (name,)  # said of that volume, not of the disk of the work directories
+    if _is_of_volume(target, name):
+        return (name,)  # not the disk of the work directories
     return (name, *FACTS_OF_CLAIM.get(name, ()))
+
+
+def _is_of_volume(target: Target, claim: str) -> bool:
+    """Whether the claim is about a volume that the spec says where to find or of which class to make."""
+    return claim.startswith("storage.") and bool(target.storage.get("path") or target.storage.get("class"))
 
 
 def unseen_cvm(checks: Sequence[ClaimCheck], sets: Sequence[FactSet]) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 
 import pytest
@@ -42,6 +43,18 @@ def seen(node: str, site: str = "lab", allocation: str = "", **facts: Json) -> F
 )
 def test_which_nodes_a_claim_is_about(claim: str, nodes: tuple[str, ...], placed: Placed, expected: tuple[str, ...]) -> None:
     assert nodes_of_claim(target({}, SIDES), claim, "lab", nodes, placed) == expected
+
+
+def test_a_claim_about_volumes_is_held_against_the_nodes_that_had_one() -> None:
+    made = dataclasses.replace(target({"storage.encryption": "none"}), storage={"class": "fast"})
+    both: Placed = {("lab", "one"): CLIENT, ("lab", "two"): CLIENT | SERVER}
+    nodes = [seen("one", disk__encryption="luks"), seen("two", disk__encryption="none")]
+    (unseen,) = check_claims(made, nodes, both)
+    assert (unseen.state, unseen.nodes) == (ClaimState.UNKNOWN, ("one", "two"))
+    (bound,) = check_claims(made, [*nodes, seen("two", storage__encryption="none")], both)
+    assert (bound.state, bound.nodes) == (ClaimState.MATCH, ("two",))
+    (unknown,) = check_claims(made, [*nodes, seen("two", storage__encryption=None)], both)
+    assert (unknown.state, unknown.nodes) == (ClaimState.UNKNOWN, ("two",))
 
 
 def test_a_site_without_a_role_that_measures_is_held_against_nothing() -> None:

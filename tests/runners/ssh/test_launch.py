@@ -53,7 +53,9 @@ class Place:
 
     def attach(self, token: str, job: str = "one") -> str:
         """What attaching to the job says."""
-        asked = subprocess.run(["/bin/sh", "-c", ATTACH_SCRIPT, "sh", str(self.here / "jobs"), job, token], capture_output=True, timeout=60, check=True)
+        asked = subprocess.run(
+            ["/bin/sh", "-c", ATTACH_SCRIPT, "sh", str(self.here / "jobs"), job, token], capture_output=True, timeout=60, check=True
+        )
         return asked.stdout.decode().split("\n")[0]
 
 
