@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ...workloads.registry import get_workload
 from ..errors import BenchspecError, RunFailed
-from ..ports import Allocation, Command, Commands, Demand, Job, Node, Sampler, SecretKeeper, Server, Session, Surroundings, Workload
+from ..ports import Allocation, Command, Commands, Demand, Endpoint, Job, Node, Sampler, SecretKeeper, Server, Session, Surroundings, Workload
 from ..results import Fact
-from ..secrets import REFERENCE, Keeper, split_environment
+from ..secrets import REFERENCE, Keeper, parse_reference, split_environment
 from ..spec import Experiment, Json, Role
+from .captures import references
 from .sites import on_site
 
 REACHED_WITHIN_S = 10.0
@@ -100,9 +101,7 @@ class Place:
             self._servers.append(self._of(server.command.role).serve(ready, job_id))
 
     def _with_secrets(self, command: Command) -> Command:
-        site = self.site_of(command.role)
-        with on_site(site):
-            plain, secret = split_environment(command.env, keeper_of(self._sessions[site]))
+        plain, secret = _split(command, self.site_of(command.role), self._sessions)
         self.secrets.update(secret.values())
         return dataclasses.replace(command, env=plain, secrets={**command.secrets, **secret}) if secret else command
 
@@ -144,9 +143,36 @@ class Place:
             self.release()
 
 
-def keeper_of(session: Session) -> Keeper | None:
+def keeper_of(session: Session | None) -> Keeper | None:
     """Who reads the secrets that the session's site keeps; None where it keeps none."""
     return session.read_secret if isinstance(session, SecretKeeper) else None
+
+
+def secrets_of(experiment: Experiment, workload: Workload, sessions: Mapping[str, Session]) -> frozenset[str]:
+    """The secrets that the programs of a trial get, clients and servers, each read from the site of its own role, as :meth:`Place.prepare` does.
+
+    No allocation is needed: which program gets which secret does not depend on addresses and directories, for which stand-ins do.
+
+    Raises:
+        RunFailed: one of them is not there any more, or its site is not.
+        SiteLost: the connection to its site is lost.
+    """
+    if not references(experiment.parameters, "secret"):
+        return frozenset()
+    site_of = {place.role: place.site for place in experiment.roles}
+    stand_ins = Surroundings(endpoints={role: Endpoint(host=role.value, port=1) for role in site_of}, workdirs=dict.fromkeys(site_of, "."))
+    commands = workload.commands(experiment, stand_ins)
+    programs = (*commands.clients, *(server.command for server in commands.servers))
+    return frozenset(value for one in programs for value in _split(one, site_of[one.role], sessions)[1].values())
+
+
+def _split(command: Command, site: str, sessions: Mapping[str, Session]) -> tuple[dict[str, str], dict[str, str]]:
+    """The plain and the secret part of a command's environment, whose role is on ``site``."""
+    session = sessions.get(site)
+    if session is None and any(map(parse_reference, command.env.values())):
+        raise RunFailed("is gone, and a secret with it", where=f"site {site}")
+    with on_site(site):
+        return split_environment(command.env, keeper_of(session))
 
 
 def volumes_of(experiment: Experiment) -> tuple[Role, ...]:

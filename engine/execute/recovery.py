@@ -11,12 +11,11 @@ from ..journal import Journal
 from ..ports import Node, Workload
 from ..results import Trial
 from ..rundir import RunDirectory
-from ..secrets import resolve_all
 from ..spec import Experiment, Placement, Role
 from .history import History
 from .lifecycle import Stage
 from .outcome import Intent
-from .places import Place, keeper_of
+from .places import Place, secrets_of
 from .records import LOST
 from .sites import Sites, on_site
 from .slots import Slot
@@ -25,7 +24,13 @@ from .trial import TrialBench
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
-    """Records trials whose raw bytes or detached jobs outlived their record."""
+    """Records trials whose raw bytes or detached jobs outlived their record.
+
+    What a program printed is kept without its secrets, so their values are read again, as when it was started. Where one of them is gone by then,
+    the trial is given up (``trial.lost``, with the reason) and measured again, although its output is there: nobody could find the value in it any
+    more, in raw bytes or in what is parsed from them, and the journal keeps neither values nor what values could be guessed from. Secrets of the
+    environment and of files are looked for before anything else: without them a run is not resumed, and nothing is given up.
+    """
 
     directory: RunDirectory
     experiments: Mapping[str, Experiment]
@@ -62,7 +67,7 @@ class Recovery:
                 self.journal.append(LOST, {"sequence": slot.sequence, "jobs": list(intent.jobs)})
                 return None
             try:
-                secrets = resolve_all(experiment.parameters, keeper_of(self.sites.sessions[client.site]))
+                secrets = secrets_of(experiment, workload, self.sites.sessions)
             except TransportLost:
                 raise
             except RunFailed as error:
