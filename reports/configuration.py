@@ -150,5 +150,5 @@ def _claim_row(claim: ClaimCheck, target: str, *, alone: bool) -> ClaimRow:
         declared=write_value(claim.declared, unit),
         observed=write_value(claim.observed, unit),
         state=STATES[claim.state],
-        source=cut(claim.source or "", 60),
+        source=cut(claim.source or ""),
     )

@@ -38,9 +38,12 @@ def unit_of(fact: str) -> str | None:
 
 
 def cut(text: str, longest: int = LONGEST) -> str:
-    """``text`` on one line of at most ``longest`` characters."""
+    """``text`` on one line of at most ``longest`` characters, cut between words unless one word is most of it; an ellipsis says that it was cut."""
     line = " ".join(text.split())
-    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
+    if len(line) <= longest:
+        return line
+    whole = line[:longest].rpartition(" ")[0]
+    return (whole if len(whole) > longest // 2 else line[: longest - 1]) + "…"
 
 
 def flatten(parameters: Mapping[str, Json], prefix: str = "") -> tuple[tuple[str, Json], ...]:

@@ -9,6 +9,7 @@ from benchspec.engine.analysis.model import Analysis, Difference, LimitCheck, Li
 from benchspec.engine.errors import StorageError, UsageError
 from benchspec.engine.results import Fact, FactSet, Finding, FindingLevel, Trial, TrialStatus
 from benchspec.engine.spec import Cvm, Mode, Order, Precision, Price, Role, RolePlace
+from benchspec.reports.configuration import list_claims
 from benchspec.reports.model import View
 from benchspec.reports.render import FORMATS, render_report, write_report
 from benchspec.reports.values import make_slugs, write_value
@@ -319,6 +320,15 @@ def test_a_trial_of_an_unknown_experiment_is_listed() -> None:
 )
 def test_values_on_one_line(value: object, unit: str | None, shown: str) -> None:
     assert write_value(value, unit) == shown  # type: ignore[arg-type]
+
+
+def test_the_source_of_a_claim_can_be_used_as_it_stands() -> None:
+    path = "/sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda/queue/write_cache"
+    claims = [replace(RUN.claims[0], source=source) for source in (f"cat {path}", f"{'word ' * 60}end", "x" * 300)]
+    shown, cut, unbroken = (list_claims(replace(RUN, claims=(claim,)))[0].source for claim in claims)
+    assert shown == f"cat {path}"
+    assert cut == f"{'word ' * 47}word…"
+    assert unbroken == f"{'x' * 239}…"
 
 
 def test_slugs_are_plain_and_differ() -> None:
