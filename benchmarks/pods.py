@@ -17,7 +17,7 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from benchspec.engine.ports import NO_DEMAND, Allocation, Command, Session
@@ -25,13 +25,15 @@ from benchspec.engine.spec import Role, RolePlace, Site
 from benchspec.runners.kubernetes import RUNNER, manifests
 from benchspec.runners.kubernetes.api import Api
 from benchspec.runners.kubernetes.manifests import parts
-from benchspec.runners.kubernetes.names import Ownership
+from benchspec.runners.kubernetes.names import Object, Ownership
 from benchspec.runners.kubernetes.options import read_options
 
 from .timing import machine
 
 ROLES = [RolePlace(role=Role.CLIENT, site="bench")]
 RUN, PROGRAM = "benchmark", ("sh", "-c", "echo 42")
+WITHIN_S = 120.0
+"""So long a bare pod may take from its creation to its end, and until it is gone."""
 TITLES = {
     "bare": "a bare script: create a pod, watch it end, read its log, delete it",
     "trial": "a trial in a session's pod",
@@ -56,17 +58,23 @@ def bare(api: Api, site: Site, number: int) -> Cost:
     template["spec"]["containers"][0]["command"] = list(PROGRAM)
     began = time.monotonic()
     api.create(pods, {"apiVersion": "v1", "kind": "Pod", "metadata": {**template["metadata"], "name": part.name}, "spec": template["spec"]})
-    watched = api.watch(pods, began + 120, fieldSelector=f"metadata.name={part.name}")
+    watched = api.watch(pods, began + WITHIN_S, fieldSelector=f"metadata.name={part.name}")
     try:
-        next(pod for pod in watched if pod.get("status", {}).get("phase") == "Succeeded")
+        _await(watched, lambda pod: pod.get("status", {}).get("phase") == "Succeeded", f"{part.name} ended well")
         log = b"".join(api.stream(f"{pods}/{part.name}/log", 10))
         result_s = time.monotonic() - began
     finally:
         api.delete(f"{pods}/{part.name}", grace_s=0)
-    next(pod for pod in watched if pod.get("_deleted"))
+    _await(watched, lambda pod: pod.get("_deleted") is True, f"{part.name} was gone")
     if log != b"42":
         raise RuntimeError(f"the log of {part.name} says {log!r}")
     return Cost(result_s=result_s, gone_s=time.monotonic() - began)
+
+
+def _await(watched: Iterator[Object], holds: Callable[[Object], bool], what: str) -> None:
+    """Watch until it is so. Raises RuntimeError when the watch is over before: then the figures would be of something else."""
+    if not any(map(holds, watched)):
+        raise RuntimeError(f"it was not seen within {WITHIN_S:g} s that {what}")
 
 
 def trial(allocation: Allocation, number: int) -> Cost:
