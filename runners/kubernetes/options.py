@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import cast
 
 from ...engine.errors import UnitError, UsageError
+from ...engine.ports import DEFAULT_TTL_S
 from ...engine.spec import Json, Role, Site
 from ...engine.units import Dimension, parse_quantity
 
 DEFAULT_IMAGE = "localhost/tools:1"
 """What tests/cluster and images/ call the tool image; a cluster with a registry names its own as ``image``."""
 
-DEFAULT_TTL_S = 24 * 3600.0
 GUARANTEED, BURSTABLE, BEST_EFFORT = "guaranteed", "burstable", "best-effort"
 _DIGEST = re.compile(r"@sha256:[0-9a-f]{64}$")
 

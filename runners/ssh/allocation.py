@@ -137,7 +137,7 @@ class SshAllocation:
         return {
             "jobs": share.places.jobs, "job": job_id, "run": share.places.run_id, "token": self._token, "lock": share.host.lock,
             "away": share.host.away, "work": share.workdir, "cpus": launch.cpu_list(command.cpus or share.cpus), "hold": str(hold),
-            "lasting": "lasting" if command.lasting else "",
+            "ttl": str(share.places.ttl_s), "lasting": share.places.standing(self.allocation_id) if command.lasting else "",
             "port": hex_port(endpoint.port) if endpoint else "", "addresses": hex_addresses(endpoint.host) if endpoint else "",
         }  # fmt: skip
 
@@ -281,7 +281,7 @@ def allocate(
         seat.host.hold(seat.places.run_id)
         wishes = [f"{place.role}:{','.join(map(str, place.cpus))}:{_first_port(allocation_id, place.role)}" for place in places]
         where = seat.places
-        text = seat.host.ask(ALLOCATE_SCRIPT, (where.run_id, where.site, where.workdir, allocation_id, *wishes)).decode("ascii")
+        text = seat.host.ask(ALLOCATE_SCRIPT, (where.run_id, where.site, where.workdir, str(where.ttl_s), allocation_id, *wishes)).decode("ascii")
         return dict(_share(line, seat, allocation_id) for line in text.splitlines())
 
     shares = {role: replace(share, address=addresses.get(role, "")) for made in together(make, groups.items()) for role, share in made.items()}

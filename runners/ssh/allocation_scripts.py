@@ -5,7 +5,8 @@ from __future__ import annotations
 from .family import FAMILY_SCRIPT
 from .places import DIRECTORIES_SCRIPT
 
-# $1 run id, $2 site, $3 directory of work directories or nothing, $4 allocation id, then ROLE:CPUS:PORT, the port from which on a free one is sought.
+# $1 run id, $2 site, $3 directory of work directories or nothing, $4 ttl (s), $5 allocation id, then ROLE:CPUS:PORT, the port from which on a free
+# one is sought.
 # Prints a line per role: role, port, CPUs. What a controller before wrote down is printed again: so a later one takes the allocation over. Each role
 # has a file and a directory of its own, since two hosts of a site may turn out to be one machine.
 # Ports are sought below those that the kernel gives to outgoing connections, so that none is taken between now and the server's start; one that any
@@ -13,8 +14,8 @@ from .places import DIRECTORIES_SCRIPT
 ALLOCATE_SCRIPT = (
     DIRECTORIES_SCRIPT
     + r"""
-id=$4 used=
-shift 4
+id=$5 used=
+shift 5
 mkdir -p -m 700 -- "$work/$id" || exit 73
 sockets() { cat /proc/net/tcp /proc/net/tcp6 /proc/net/udp /proc/net/udp6 2>/dev/null; }
 for wish; do

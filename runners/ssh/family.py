@@ -11,7 +11,7 @@ FAMILY_SCRIPT = r"""
 # a pause of $1 s; a sleep without fractions is taken for whole seconds
 nap() { sleep "$1" 2>/dev/null || sleep 1; }
 
-# found = the living processes of session or group $1, but not $2
+# found = the living processes of session or group $1, but not those of $2
 scan_session() {
     found=
     for p in /proc/[0-9]*; do
@@ -19,11 +19,11 @@ scan_session() {
         set -- "$1" "$2" ${line##*)} # what precedes is the program's name, which may hold anything
         case $3 in [ZX]) continue ;; esac
         [ "$6" = "$1" ] || [ "$5" = "$1" ] || continue
-        [ "${p#/proc/}" = "$2" ] || found="$found ${p#/proc/}"
+        case " $2 " in *" ${p#/proc/} "*) ;; *) found="$found ${p#/proc/}" ;; esac
     done
 }
 
-# found = found + the living processes whose environment holds all of the marks $2 $3 ... (NAME=value), but not $1; one grep for each mark
+# found = found + the living processes whose environment holds all of the marks $2 $3 ... (NAME=value), but not those of $1; one grep for each mark
 scan_marks() {
     but=$1
     shift

@@ -95,13 +95,13 @@ class Host:
             stream.close()
         return output
 
-    def enter(self, run_id: str, site: str, workdir: str) -> Places:
-        """Make the directories of a site of the run, and learn who we are there. Raises HostDiskFull."""
-        lines = self.ask(ENTER_SCRIPT, (run_id, site, workdir)).decode("utf-8", "replace").split("\n")
+    def enter(self, run_id: str, site: str, workdir: str, ttl_s: int) -> Places:
+        """Make the directories of a site of the run, and learn who we are there; what is overdue of other runs goes. Raises HostDiskFull."""
+        lines = self.ask(ENTER_SCRIPT, (run_id, site, workdir, str(ttl_s))).decode("utf-8", "replace").split("\n")
         self.user, self.home = lines[0], lines[1]
         self._address = self._address or lines[2]
         self.away = lines[3]
-        return Places(run_id=run_id, site=site, user=self.user, workdir=workdir)
+        return Places(run_id=run_id, site=site, user=self.user, workdir=workdir, ttl_s=ttl_s)
 
     def leave(self, places: Places, token: str) -> None:
         """Remove the directories of a site that hold nothing any more."""

@@ -16,7 +16,8 @@ from .sockets import LISTENS_SCRIPT
 MORE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """What is added to the PATH that the host gives to commands over SSH, which often leaves the administrator's programs out."""
 
-# $1 work directory, $2 PATH of its own, $3 when to begin (1/100 s of the host's uptime; 0: at once), $4 "lasting" or nothing, then the program.
+# $1 work directory, $2 PATH of its own, $3 when to begin (1/100 s of the host's uptime; 0: at once), $4 of a lasting command anything, else nothing,
+# $5 after how many s it is ended if nobody else does (the site's ttl), then the program.
 # Started in the job's directory, with the program's environment. Descriptors: 3 the starter listens for "taken", 4 the FIFO `end`, 9 the host's lock.
 # - `set -C` makes `>pid` an O_EXCL creation: of several wrappers of one job exactly one runs the program. The relative name binds to the directory:
 #   a wrapper whose job was withdrawn or discarded finds nothing to write to.
@@ -26,10 +27,13 @@ MORE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # - The traps let the wrapper survive a signal that is meant for the group. A wait for the start that is cut short ends the job.
 # - Times are taken before and after, twice: by the wall clock, which is fine but may be set, and by the uptime, which is coarse but only runs.
 # - What the program leaves in its session would disturb the next trial, and is ended here, before the end is told.
+# - The ttl is slept out by two processes, `clock` and `keeper`: a shell that waits for its program cannot look at the time. keeper reads from the
+#   FIFO `life` that clock alone has open for writing, so that both end with clock, which is killed when the program has ended. Neither holds `end` or
+#   the lock; what is meant for the group does not end them; and who ends clock before its time ends nothing else, since keeper looks at the uptime.
 WRAPPER_SCRIPT = (
     r"""
-w=$1 own=$2 hold=$3 lasting=$4
-shift 4
+w=$1 own=$2 hold=$3 lasting=$4 ttl=$5
+shift 5
 exec 5>&2 2>/dev/null
 trap : HUP INT QUIT TERM
 set -C
@@ -39,31 +43,57 @@ echo taken >&3
 exec 3>&-
 theirs=$PATH PATH=$own d=$PWD
 cd "$w" && unset OLDPWD && export PWD || { echo "benchspec: the work directory $w is gone" >&5; echo "126 - - - -" >"$d/rc"; exit 126; }
-up() { read -r u _ </proc/uptime; u=${u%.*}${u#*.}; }
-if [ "$hold" != 0 ]; then
-    up
-    rest=$((hold - u)) cut=0
-    if [ "$rest" -gt 0 ]; then
-        sleep "$((rest / 100)).$((rest % 100 / 10))$((rest % 10))" || { cut=$?; [ "$cut" -gt 128 ] || { sleep "$((rest / 100))"; cut=$?; }; }
-        [ "$cut" -eq 0 ] || { echo "$cut - - - -" >"$d/rc"; exit "$cut"; }
-    fi
-    until [ "$u" -ge "$hold" ]; do up; done
-fi
-from="$(date +%s.%N)"
-up
-from="$from $u"
-(PATH=$theirs; exec "$@" 2>&5 4>&- 5>&- 9>&-)
-code=$?
-up
-to="$(date +%s.%N) $u"
 """
     + FAMILY_SCRIPT
     + r"""
+others() { scan_session $$ "$1"; scan_marks "$1" "BENCHSPEC_JOB=$BENCHSPEC_JOB" "BENCHSPEC_RUN=$BENCHSPEC_RUN" "BENCHSPEC_SITE=$BENCHSPEC_SITE"; }
+uptime_now
+due=$((now + ttl * 100))
+exec 6<>"$d/life" 7<"$d/life"
+(trap '' HUP INT QUIT TERM; exec sleep "$ttl" >&6 4>&- 5>&- 6>&- 7<&- 9>&-) &
+clock=$!
+(
+    trap '' HUP INT QUIT TERM
+    exec 4>&- 6>&- 9>&-
+    read -r _ <&7
+    uptime_now
+    [ "$now" -ge "$due" ] || exit 0
+    read -r me _ </proc/self/stat
+    look() { others "$$ $me"; }
+    end_all
+    [ "$used" -eq 0 ] || exit 3
+) &
+keeper=$!
+exec 6>&- 7<&-
+# clock may be dead, and its pid another's
+call_off() {
+    { IFS= read -r s <"/proc/$clock/stat"; } 2>/dev/null && case ${s##*)} in " "?" $$ "*) kill -9 "$clock" ;; esac
+    wait "$keeper"
+    [ $? -ne 3 ] || echo "benchspec: ended by its host, $ttl s after its start (ttl)" >&5
+    wait "$clock"
+}
+if [ "$hold" != 0 ]; then
+    uptime_now
+    rest=$((hold - now)) cut=0
+    if [ "$rest" -gt 0 ]; then
+        sleep "$((rest / 100)).$((rest % 100 / 10))$((rest % 10))" || { cut=$?; [ "$cut" -gt 128 ] || { sleep "$((rest / 100))"; cut=$?; }; }
+        [ "$cut" -eq 0 ] || { call_off; echo "$cut - - - -" >"$d/rc"; exit "$cut"; }
+    fi
+    until [ "$now" -ge "$hold" ]; do uptime_now; done
+fi
+from="$(date +%s.%N)"
+uptime_now
+from="$from $now"
+(PATH=$theirs; exec "$@" 2>&5 4>&- 5>&- 9>&-)
+code=$?
+uptime_now
+to="$(date +%s.%N) $now"
+call_off
 if [ -z "$lasting" ]; then
     look() { scan_session $$ $$; }
     look
     if [ -n "$found" ]; then
-        look() { scan_session $$ $$; scan_marks $$ "BENCHSPEC_JOB=$BENCHSPEC_JOB" "BENCHSPEC_RUN=$BENCHSPEC_RUN" "BENCHSPEC_SITE=$BENCHSPEC_SITE"; }
+        look() { others $$; }
         end_all
     fi
 fi
@@ -72,9 +102,10 @@ echo "$code $from $to" >"$d/rc"
 )
 
 # Evaluates what comes on standard input, in a clean environment: assignments of jobs (directory), job (id), run, token (of the session), lock (file,
-# or nothing), work (directory), cpus (as the kernel lists them, or nothing), hold, lasting, record (text for the file `job`), wrapper, away, port and
-# addresses (hexadecimal, of a server; or nothing), the function `environment`, the arguments, and this. Says one word: started, attached, withdrawn,
-# missing PATH, occupied, cpus and which there are, unlocked OWNER, gone, or refused and why; exit code 73: no room or no right.
+# or nothing), work (directory), cpus (as the kernel lists them, or nothing), hold, ttl (s), lasting (file that says so as long as its allocation is
+# there, or nothing), record (text for the file `job`), wrapper, away, port and addresses (hexadecimal, of a server; or nothing), the function
+# `environment`, the arguments, and this. Says one word: started, attached, withdrawn, missing PATH, occupied, cpus and which there are, unlocked
+# OWNER, gone, or refused and why; exit code 73: no room or no right.
 # - A job that exists is attached to. One that this very session took back may be started after all; one that another took back never is.
 # - A starter whose controller died may be overtaken by all this. It removes a directory only if nobody else's job can be in it: by its name it would
 #   find its successor's. So it looks whether the name is still that of its directory and takes the job like a wrapper; then all goes in one step.
@@ -126,11 +157,14 @@ undo() {
     set -C
     { { : >pid; } 2>/dev/null || [ ! -e pid ]; } && drop
 }
-{ [ -p end ] || mkfifo -m 600 end 2>/dev/null || [ -p end ] || mkfifo end; } && store "job.$$" "$record" && mv -f "job.$$" job \
-    && : >>stdout && : >>stderr || { undo; exit 73; }
+fifos() { [ -p end ] && [ -p life ]; }
+{ fifos || mkfifo -m 600 end life 2>/dev/null || fifos || mkfifo end life; } && store "job.$$" "$record" && mv -f "job.$$" job \
+    && { [ -z "$lasting" ] || store "$lasting" "$job"; } && : >>stdout && : >>stderr || { undo; exit 73; }
 exec 4<>end
 own=$PATH
-wrap() { exec $pin $away /bin/sh -c "$wrapper" benchspec-job "$work" "$own" "$hold" "$lasting" "$program" "$@" 3>&1 >>stdout 2>>stderr </dev/null; }
+wrap() {
+    exec $pin $away /bin/sh -c "$wrapper" benchspec-job "$work" "$own" "$hold" "$lasting" "$ttl" "$program" "$@" 3>&1 >>stdout 2>>stderr </dev/null
+}
 environment
 case $away in *-f) taken=$(wrap "$@") ;; *) taken=$(wrap "$@" &) ;; esac
 PATH=$own

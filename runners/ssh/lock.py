@@ -74,6 +74,7 @@ while read -r word; do
     when) read -r u _ </proc/uptime; say "$(date +%s.%N)" "${u%.*}${u#*.}" ;;
     esac
 done
+touch -c "/var/tmp/benchspec-$user/$1"/*/ttl 2>/dev/null # what is left there may be removed when its ttl is over, counted from now on
 [ "${patience=$3}" = 0 ] || sleep "$patience"
 [ -n "$lock" ] || exit 0
 exec 8<"$d"

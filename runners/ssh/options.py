@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ...engine.ports import DEFAULT_TTL_S
 from ...engine.reading import mapping
 from ...engine.spec import Json, Site
 from ...engine.units import Dimension, parse_quantity
@@ -58,7 +60,7 @@ class HostOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteOptions:
-    """An ssh site: its hosts by role or name, the files that say more about them, and the times (s) of their connections."""
+    """An ssh site: its hosts by role or name, the files that say more about them, the times (s) of their connections and of what is left there."""
 
     name: str
     hosts: Mapping[str, HostOptions]
@@ -67,6 +69,12 @@ class SiteOptions:
     connect_timeout_s: float | None = None
     keepalive_s: float = KEEPALIVE_S
     workdir: str | None = None
+    ttl_s: float = DEFAULT_TTL_S
+
+    @property
+    def whole_ttl_s(self) -> int:
+        """``ttl_s`` as every host's ``sleep`` and arithmetic can have it: a second to some 30 years."""
+        return math.ceil(min(max(self.ttl_s, 1.0), 1e9))
 
 
 def site_options(site: Site) -> SiteOptions:
@@ -74,6 +82,7 @@ def site_options(site: Site) -> SiteOptions:
     found = site.options
     timeout = _text(found, "connect_timeout")
     keepalive = _text(found, "keepalive")
+    ttl = _text(found, "ttl")
     return SiteOptions(
         name=site.name,
         hosts={name: _host(name, mapping(host)) for name, host in mapping(found.get("hosts")).items()},
@@ -82,6 +91,7 @@ def site_options(site: Site) -> SiteOptions:
         connect_timeout_s=parse_quantity(timeout, Dimension.TIME) if timeout else None,
         keepalive_s=parse_quantity(keepalive, Dimension.TIME) if keepalive else KEEPALIVE_S,
         workdir=_text(found, "workdir"),
+        ttl_s=parse_quantity(ttl, Dimension.TIME) if ttl else DEFAULT_TTL_S,
     )
 
 

@@ -4,6 +4,8 @@ Layout, all for the user alone (mode 0700)::
 
     /var/tmp/benchspec-UID/RUN_ID/SITE/jobs/JOB_ID/              see record.py
     /var/tmp/benchspec-UID/RUN_ID/SITE/allocations/ROLE@ALLOCATION_ID port and CPUs of a role
+    /var/tmp/benchspec-UID/RUN_ID/SITE/allocations/standing@ALLOCATION_ID there if something was brought up that is to last
+    /var/tmp/benchspec-UID/RUN_ID/SITE/ttl                       for how long (s) all this is kept, a space, and where the work directories are
     /var/tmp/benchspec-UID/RUN_ID/SITE/work/ALLOCATION_ID/ROLE/  work directories, unless the option ``workdir`` moves them to
     WORKDIR/benchspec-RUN_ID/SITE/ALLOCATION_ID/ROLE/
 
@@ -17,13 +19,15 @@ import re
 from dataclasses import dataclass
 
 from ...engine.errors import RunFailed, UsageError
+from ...engine.ports import DEFAULT_TTL_S
+from .overdue import SWEEP_SCRIPT
 
 STATE = "/var/tmp"
 NO_ROOM = 73
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
-# $1 run id, $2 site, $3 directory of work directories or nothing. Sets state, site and work.
+# $1 run id, $2 site, $3 directory of work directories or nothing, $4 ttl (s). Sets state, site and work.
 # /var/tmp is open to everybody: what is there already must be ours, no link, and closed to others
 DIRECTORIES_SCRIPT = r"""
 umask 022
@@ -45,16 +49,28 @@ if [ -n "$3" ]; then
     work=$3/benchspec-$1/$2
 fi
 mkdir -p -m 700 -- "$state/$1" "$site" "$site/jobs" "$site/allocations" "$work" || exit 73
+{ printf '%s %s\n' "$4" "$work" >"$site/ttl"; } 2>/dev/null || printf '%s %s\n' "$4" "$work" | cat >"$site/ttl" || exit 73
+"""
+
+# Removes those of the directories that hold nothing any more, and a site's `ttl` with the last of what it is about
+_REMOVE_EMPTY = r"""
+remove_empty() {
+    for p; do
+        [ ! -f "$p/ttl" ] || [ -e "$p/jobs" ] || [ -e "$p/allocations" ] || [ -e "$p/work" ] || rm -f "$p/ttl"
+        rmdir "$p" 2>/dev/null
+    done
+}
 """
 
 # The same arguments. Prints the uid, the HOME, the address by which sshd was reached (sshd(8), SSH_CONNECTION), and what begins a session here.
-# Where not all can be made, those that were are taken away again: nobody else will
+# Where not all can be made, those that were are taken away again: nobody else will. What is overdue of other runs is removed: the host is ours now
 ENTER_SCRIPT = (
-    r"""
+    _REMOVE_EMPTY
+    + r"""
 run=$1 dir=$3 site=
 undo() {
     [ "$1" -eq 0 ] || [ -z "$site" ] && return
-    rmdir "${work:-$site/work}" "${dir:-$site}/benchspec-$run" "$site/jobs" "$site/allocations" "$site" "$state/$run" "$state" 2>/dev/null
+    remove_empty "${work:-$site/work}" "${dir:-$site}/benchspec-$run" "$site/jobs" "$site/allocations" "$site" "$state/$run" "$state"
 }
 trap 'undo $?' EXIT
 """
@@ -65,30 +81,35 @@ if setsid -f true 2>/dev/null; then away='setsid -f'; elif command -v setsid >/d
 set -- $SSH_CONNECTION
 printf '%s\n%s\n%s\n%s\n' "$user" "$HOME" "$3" "$away"
 """
+    + SWEEP_SCRIPT
 )
 
 # $1 token of the session, then the run's directories, the innermost first. Jobs that the session took back are forgotten; then what is empty goes
-LEAVE_SCRIPT = r"""
+LEAVE_SCRIPT = (
+    _REMOVE_EMPTY
+    + r"""
 token=$1
 shift
-for p in "$@"; do
+for p; do
     case $p in */jobs)
         for f in $(grep -l -s -x -F -e "withdrawn $token" "$p"/*/pid); do rm -rf "${f%/pid}"; done ;;
     esac
-    rmdir "$p" 2>/dev/null
 done
+remove_empty "$@"
 :
 """
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """The directories of one site of a run on one host. ``workdir`` is the option, or "" where there is none."""
+    """The directories of one site of a run on one host. ``workdir`` and ``ttl_s`` are the options; ``workdir`` is "" where there is none."""
 
     run_id: str
     site: str
     user: str
     workdir: str = ""
+    ttl_s: int = round(DEFAULT_TTL_S)
 
     @property
     def state(self) -> str:
@@ -104,6 +125,10 @@ class Places:
     def allocations(self) -> str:
         """One file per role and allocation that was not released."""
         return f"{self.state}/allocations"
+
+    def standing(self, allocation_id: str) -> str:
+        """The file that says that something was brought up for an allocation which is to last: nobody but `down` or `clean` may remove it."""
+        return f"{self.allocations}/standing@{allocation_id}"
 
     @property
     def work(self) -> str:

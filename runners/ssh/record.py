@@ -5,6 +5,7 @@
     job      what was started: its allocation, then a line of JSON (argv, work directory, files to fetch, time); no secrets
     pid      boot id and /proc line of the wrapper, created exclusively by the wrapper itself; or "withdrawn TOKEN", created by who took the job back
     end      a FIFO that has a writer as long as the wrapper lives
+    life     a FIFO that has a writer until the site's ttl is over, or the program has ended
     stdout   stderr   the program's raw bytes
     rc       exit code; wall clock (s) and uptime (1/100 s) when the program began and ended. "-" for what is not known
 """

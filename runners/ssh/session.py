@@ -109,7 +109,7 @@ def connect(site: Site, run_id: str) -> SshSession:
     def enter(key: tuple[Host, str]) -> None:
         host, where = key
         host.hold(run_id)
-        seats[key] = Seat(host=host, places=host.enter(run_id, site.name, where))
+        seats[key] = Seat(host=host, places=host.enter(run_id, site.name, where, options.whole_ttl_s))
 
     try:
         together(enter, entering)

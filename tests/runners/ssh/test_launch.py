@@ -37,7 +37,7 @@ class Place:
         """A starter on its way."""
         variables = {
             "jobs": str(self.here / "jobs"), "job": job, "run": "run", "token": token, "lock": "", "work": str(self.here / "work"), "cpus": "",
-            "hold": "0", "lasting": "", "away": "setsid -f", "port": "", "addresses": "", "record": "record",
+            "hold": "0", "ttl": "600", "lasting": "", "away": "setsid -f", "port": "", "addresses": "", "record": "record",
         }  # fmt: skip
         marks = {"BENCHSPEC_JOB": f"{job}-{uuid.uuid4().hex}", "BENCHSPEC_RUN": "run", "BENCHSPEC_SITE": "site"}
         process = subprocess.Popen(

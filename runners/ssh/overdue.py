@@ -1,0 +1,53 @@
+"""What runs left on a host whose controllers never came back, removed by the next run of the same user that enters it, when its ttl is over.
+
+The host alone is asked: a run's journal may be gone. A site's directory says in its file ``ttl`` how long it is kept, and where the work directories
+are. That time counts from the last sign of life: an allocation made, a job started or ended, a connection lost. What a lifecycle brought up is left
+alone, however old: only its own destroy steps can take it down.
+"""
+
+from __future__ import annotations
+
+from .family import FAMILY_SCRIPT
+
+# Follows DIRECTORIES_SCRIPT; run is the run's id: what is of others is looked at. The host's lock is held for this run, so that no other one can come
+# back meanwhile; where there is no flock, a run that lives is known by its processes. Whatever cannot be told or removed stays.
+SWEEP_SCRIPT = (
+    FAMILY_SCRIPT
+    + r"""
+# is the site's directory $2 of run $1, kept for $3 s, over that, with nothing of the run alive and nothing brought up that is to last?
+overdue() {
+    case $3 in "" | *[!0-9]*) return 1 ;; esac
+    for f in "$2"/allocations/standing@*; do [ ! -e "$f" ] || return 1; done
+    seen=0
+    for t in $(stat -c %Y "$2/ttl" "$2/allocations" "$2/jobs" "$2"/jobs/* "$2"/jobs/*/rc 2>/dev/null); do
+        [ "$t" -le "$seen" ] || seen=$t
+    done
+    [ "$seen" -gt 0 ] && [ "$(($(date +%s) - seen))" -ge "$3" ] || return 1
+    found=
+    scan_marks - "BENCHSPEC_RUN=$1"
+    scan_marks - "BENCHSPEC_LOCK=$1"
+    for j in "$2"/jobs/*; do
+        read_leader "$j" && lives "$leader" "$began" "$boot_of" && found="$found $leader"
+    done
+    [ -z "$found" ]
+}
+erase() { rm -rf "$1" 2>/dev/null || { chmod -R u+rwX "$1"; rm -rf "$1"; }; }
+sweep() {
+    for f in "$state"/*/*/ttl; do
+        site=${f%/ttl}
+        of=${site%/*}
+        [ "${of##*/}" != "$1" ] && [ ! -L "$of" ] && [ ! -L "$site" ] && read -r ttl work <"$f" && overdue "${of##*/}" "$site" "$ttl" || continue
+        case $work in
+        "$site"/*) ;;
+        */"benchspec-${of##*/}/${site##*/}")
+            [ ! -L "$work" ] && [ ! -L "${work%/*}" ] && erase "$work" || continue
+            rmdir "${work%/*}" ;;
+        *) continue ;;
+        esac
+        erase "$site" && rmdir "$of"
+    done
+}
+(sweep "$run") >/dev/null 2>&1
+:
+"""
+)
