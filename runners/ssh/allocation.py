@@ -226,7 +226,7 @@ class SshAllocation:
     def sample(self, role: Role, interval_s: float) -> SshSampler:
         """Start a monitor of the role's host, and of the CPUs it is pinned to."""
         share = self._share(role)
-        return SshSampler(share.host, interval_s, share.cpus)
+        return SshSampler(share.host, share.places.state, interval_s, share.cpus)
 
     def release(self) -> None:
         """Stop what still runs and remove everything of this allocation from all its hosts (idempotent).
