@@ -51,7 +51,6 @@ def command(run: Path | None, everything: bool, yes: bool, as_json: bool) -> Non
 def _choose(folder: Path) -> tuple[list[RunDirectory], dict[str, str]]:
     """The run directories in ``folder`` that are to be cleaned, and those that are left alone, with the reason."""
     from ..engine.errors import BenchspecError, UsageError
-    from ..engine.execute.upkeep import is_upkeep
     from ..engine.journal import Journal
     from ..engine.rundir import MANIFEST, RunDirectory
     from .standing import standing_targets
@@ -65,7 +64,7 @@ def _choose(folder: Path) -> tuple[list[RunDirectory], dict[str, str]]:
         try:
             directory = RunDirectory.open(path)
             Journal(directory.journal_path).close()  # nobody writes it now
-            stands = sorted(standing_targets(directory)) if is_upkeep(directory) else []
+            stands = sorted(standing_targets(directory)) if directory.is_upkeep else []
         except BenchspecError as error:
             skipped[str(path)] = error.message
             continue
@@ -103,7 +102,7 @@ def clean_all(found: Sequence[RunDirectory], skipped: Mapping[str, str], *, yes:
         print_json({"runs": [_to_json(outcome) for outcome in outcomes], "skipped": [{"run": path, "why": why} for path, why in skipped.items()]})
     else:
         _print(outcomes, skipped)
-    raise_for(outcomes, told=True)
+    raise_for(outcomes)
 
 
 def _destroy_steps(directory: RunDirectory) -> list[str]:
@@ -184,15 +183,19 @@ def _to_json(outcome: Outcome) -> dict[str, object]:
     }
 
 
-def raise_for(outcomes: Sequence[Outcome], *, told: bool = False) -> None:
-    """Raises RunFailed when something is left (what, unless that was ``told``); for a single run that could not be looked at, the reason itself."""
+def raise_for(outcomes: Sequence[Outcome], *, then: str | None = None) -> None:
+    """Raises RunFailed when something is left; for a single run that could not be looked at, the reason itself.
+
+    ``then``: the command that tries again; None where that is the one that is carried out, which has told what is left.
+    """
     from ..engine.errors import RunFailed
 
     dirty = [outcome for outcome in outcomes if not outcome.is_clean]
     if len(outcomes) == 1 and outcomes[0].error is not None:
         raise outcomes[0].error
     if dirty:
-        what = "" if told else ": " + "; ".join(f"{outcome.path}: {problem}" for outcome in dirty for problem in _problems(outcome))
+        what = "" if then is None else ": " + "; ".join(f"{outcome.path}: {problem}" for outcome in dirty for problem in _problems(outcome))
         of = f"{len(dirty)} of {len(outcomes)} runs" if len(outcomes) > 1 else dirty[0].path
-        remedy = "run the same command again when its hosts can be reached; remove by hand what nobody can reach any more"
+        again = "the same command again" if then is None else f"`{then}`"
+        remedy = f"run {again} when its hosts can be reached; remove by hand what nobody can reach any more"
         raise RunFailed(f"something is left of {of}{what}", remedy=remedy)

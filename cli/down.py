@@ -37,15 +37,14 @@ def command(spec: Path, yes: bool, as_json: bool) -> None:
 
 def _find(spec: Path) -> list[RunDirectory]:
     from ..engine.errors import UsageError
-    from ..engine.execute.upkeep import find_upkeep, is_upkeep
+    from ..engine.execute.upkeep import find_upkeep
     from ..engine.load import load_spec
     from ..engine.rundir import RunDirectory
 
     if not spec.is_dir():
         return find_upkeep(load_spec(spec).spec.name, RUNS)
     directory = RunDirectory.open(spec)
-    if not is_upkeep(directory):
-        raise UsageError(
-            "found a run, expected a directory that `benchspec up` made", where=str(spec), remedy="`benchspec clean` removes what a run left"
-        )
+    if not directory.is_upkeep:
+        remedy = f"`benchspec down SPEC` takes down what `up` or `run --keep` left standing, `benchspec clean {spec}` removes what this run left"
+        raise UsageError(f"found a run, expected a spec, or a directory that keeps what stands ({RUNS}/NAME-up-TIME)", where=str(spec), remedy=remedy)
     return [directory]

@@ -51,9 +51,8 @@ def command(run: Path, yes: bool, allow_drift: bool, install_tools: bool, json_l
 def refuse_upkeep(directory: RunDirectory) -> None:
     """What `up` made measures nothing. Raises UsageError."""
     from ..engine.errors import UsageError
-    from ..engine.execute.upkeep import is_upkeep
 
-    if is_upkeep(directory):
+    if directory.is_upkeep:
         remedy = "measure what stands with `benchspec run SPEC`, or take it down with `benchspec down`"
         raise UsageError("this directory keeps what `benchspec up` brought up, it is no run", where=str(directory.path), remedy=remedy)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,12 +24,12 @@ def choose_upkeep(name: str, given: Path | None) -> RunDirectory | None:
         UsageError: the given one keeps nothing, or there are several.
     """
     from ..engine.errors import UsageError
-    from ..engine.execute.upkeep import find_upkeep, is_upkeep
+    from ..engine.execute.upkeep import find_upkeep
     from ..engine.rundir import RunDirectory
 
     if given is not None:
         directory = RunDirectory.open(given)
-        if not is_upkeep(directory):
+        if not directory.is_upkeep:
             raise UsageError("found a run, expected a directory that `benchspec up` made", where=str(given))
         return directory
     found = find_upkeep(name, RUNS)
@@ -89,7 +89,7 @@ def upkeep(
     if directory is standing:
         return
     if keep is Keep.FAILED:
-        take_down([directory], json_lines=json_lines, quiet=quiet)
+        take_down(directory, json_lines=json_lines, quiet=quiet)
     else:
         _tell_kept(directory)
 
@@ -143,10 +143,10 @@ def held(standing: RunDirectory | None, spec: Spec, plan: Plan, directory: RunDi
         yield adopted
 
 
-def take_down(directories: Sequence[RunDirectory], *, json_lines: bool, quiet: bool) -> None:
-    """Take down what stands in ``directories``. Raises RunFailed when something is left."""
+def take_down(directory: RunDirectory, *, json_lines: bool, quiet: bool) -> None:
+    """Take down what stands in ``directory``. Raises RunFailed when something is left."""
     from .clean import clean_directory, raise_for
     from .progress import choose_observer
 
     with choose_observer(json_lines=json_lines, quiet=quiet) as observer:
-        raise_for([clean_directory(directory, observer) for directory in directories])
+        raise_for([clean_directory(directory, observer)], then=f"benchspec down {directory.path}")

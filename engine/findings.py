@@ -201,7 +201,8 @@ CODES: Mapping[str, FindingCode] = {
     "F603": _code(
         "a target was not destroyed as its spec says",
         "A destroy step of a target's lifecycle failed or could not be carried out, or what its steps left running did not end. Results "
-        "are not affected. Something of the target may still be there: `benchspec clean` carries out again what failed.",
+        "are not affected. Something of the target may still be there: `benchspec clean`, or `down` for what was "
+        "left standing, carries out again what failed.",
     ),
     "F604": _code(
         "a site was lost",

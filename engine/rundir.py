@@ -184,6 +184,11 @@ class RunDirectory:
         return str(self.manifest["run_id"])
 
     @property
+    def is_upkeep(self) -> bool:
+        """Whether it keeps what `up` or `run --keep` brought up, and measures nothing."""
+        return self.manifest.get("purpose") == "up"
+
+    @property
     def journal_path(self) -> Path:
         """Where the journal is."""
         return self.path / journal.NAME

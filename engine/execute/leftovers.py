@@ -72,7 +72,7 @@ def _sweep(site: Site, runner: Runner, run_id: str, removed: dict[str, None], le
         return Left(site=site.name, what=None, why=error.headline, remedy=error.remedy)
     for what in still:
         removed.pop(what, None)
-        again = Left(site=site.name, what=what, why="it came back while it was removed", remedy="run `benchspec clean` again")
+        again = Left(site=site.name, what=what, why="it came back while it was removed", remedy="run the same command again")
         left.append(refused.get(what, again))
     return None
 

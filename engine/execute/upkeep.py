@@ -21,16 +21,8 @@ from .standing import WHOLE_RUN, Standings
 from .step_order import RUN, all_steps, files_of, steps_per
 from .step_places import Runners, StepPlace, sites_of
 
-PURPOSE, UP = "purpose", "up"
-"""The manifest's entry that tells a directory of `up` from a run."""
-
 STARTED, RESUMED = "run.started", "run.resumed"
 STANDS = "lifecycle.stands"
-
-
-def is_upkeep(directory: RunDirectory) -> bool:
-    """Whether the directory keeps what `up` brought up, and measures nothing."""
-    return directory.manifest.get(PURPOSE) == UP
 
 
 def find_upkeep(name: str, folder: Path) -> list[RunDirectory]:
@@ -39,7 +31,7 @@ def find_upkeep(name: str, folder: Path) -> list[RunDirectory]:
     for path in sorted(folder.glob(f"{name}-up-*")):
         with contextlib.suppress(BenchspecError):  # something else that has such a name
             directory = RunDirectory.open(path)
-            if is_upkeep(directory) and directory.manifest.get("name") == name and _records(directory) and Standings(_records(directory)).up:
+            if directory.is_upkeep and directory.manifest.get("name") == name and _records(directory) and Standings(_records(directory)).up:
                 found.append(directory)
     return found
 

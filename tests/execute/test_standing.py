@@ -102,6 +102,24 @@ def test_what_comes_with_every_session_is_left_to_the_runs(tmp_path: Path) -> No
     assert not (tmp_path / "runs").exists()
 
 
+def test_what_is_left_standing_is_told_with_the_command_that_takes_it_down(tmp_path: Path) -> None:
+    stuck = tmp_path / "stuck"
+    stuck.touch()
+    document = json.loads(make_spec(tmp_path).read_text())
+    document["targets"]["a"]["lifecycle"]["destroy"][0]["run"] = ["test", "!", "-e", str(stuck)]
+    spec = write_spec(tmp_path / "spec.yaml", document)
+    done = run_cli("run", str(spec), "--yes", "--quiet", "--keep", "failed", "--out", "run", cwd=tmp_path)
+    (kept,) = (tmp_path / "runs").iterdir()
+    assert (done.returncode, f"run `benchspec down runs/{kept.name}`" in done.stderr) == (4, True), done.stderr
+    wrong = run_cli("down", "run", cwd=tmp_path)
+    assert (wrong.returncode, "`benchspec down SPEC` takes down" in wrong.stderr) == (2, True), wrong.stderr
+    again = run_cli("down", str(spec), "--yes", cwd=tmp_path)
+    assert (again.returncode, "run the same command again" in again.stderr, "(`benchspec down` tries again)" in again.stderr) == (4, True, True)
+    assert "benchspec clean" not in done.stderr + again.stderr
+    stuck.unlink()
+    assert run_cli("down", f"runs/{kept.name}", "--yes", cwd=tmp_path).returncode == 0
+
+
 def test_clean_all_tells_what_it_leaves_alone_and_goes_on(tmp_path: Path) -> None:
     spec = make_spec(tmp_path)
     assert run_cli("up", str(spec), "--yes", "--only", "target=a", cwd=tmp_path).returncode == 0
