@@ -52,7 +52,7 @@ class Stage:
         adopted: Adopted = NOTHING,
         is_busy: Callable[[str], bool] = lambda target: False,
     ) -> None:
-        self._run_id = directory.run_id
+        self._run_id, self._again = directory.run_id, "down" if directory.is_upkeep else "clean"
         self._spec = spec
         self._journal = journal
         self._observer = observer
@@ -230,7 +230,7 @@ class Stage:
     def _tell(self, target: str, problem: str) -> None:
         self.problems.append(f"target {target}: {problem}")
         self.troubled.add(target)
-        message = f"target {target}: {problem}; something of it may still be there (`benchspec clean` tries again)"
+        message = f"target {target}: {problem}; something of it may still be there (`benchspec {self._again}` tries again)"
         finding = Finding(code="F603", level=FindingLevel.WARNING, message=message, target=target)
         self._journal.append("finding", finding)
         data: dict[str, Json] = {"code": finding.code, "level": finding.level.value}
