@@ -18,7 +18,7 @@ from tests.cluster.cluster import Cluster
 from tests.execute.bench import run_cli, write_spec
 
 KILLS = int(os.environ.get("BENCHSPEC_CLUSTER_KILLS", "20"))
-EXPERIMENTS = int(os.environ.get("BENCHSPEC_CLUSTER_EXPERIMENTS", "6"))
+EXPERIMENTS = int(os.environ.get("BENCHSPEC_CLUSTER_EXPERIMENTS", "4"))
 
 
 @pytest.fixture(scope="module")
@@ -90,9 +90,12 @@ def test_kills_at_seeded_random_moments_lose_and_leave_nothing(cluster: Cluster,
 
 
 def test_controllers_beside_each_other_never_have_one_node_at_the_same_time(cluster: Cluster, tmp_path: Path) -> None:
-    runs, _ = neighbours.carry_out(cluster, tmp_path, EXPERIMENTS)
+    runs, refusals = neighbours.carry_out(cluster, tmp_path, EXPERIMENTS)
     everything = [one for run in runs for one in run]
     assert len(everything) == EXPERIMENTS
+    held = max(runs[0], key=lambda one: one.ended_at - one.began_at)
+    assert {one.node for one in runs[1]} == {held.node}, "the second run wanted the very node that the first had meanwhile"
+    assert refusals >= 1
     assert overlaps(everything) == []
     first = runs[0][0]
     doctored = replace(runs[1][0], node=first.node, began_at=first.began_at + 0.1, ended_at=first.began_at + 0.2)
