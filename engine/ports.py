@@ -73,6 +73,9 @@ class Demand:
 
 NO_DEMAND = Demand()
 
+DEFAULT_TTL_S = 24 * 3600.0
+"""After this the place itself ends and removes what a controller that never came back left there, where a runner has the option ``ttl``."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedFile:
@@ -85,9 +88,6 @@ class PlacedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-DEFAULT_TTL_S = 24 * 3600.0
-"""After this the place itself ends and removes what a controller that never came back left there, where a runner has the option ``ttl``."""
-
     """One program to run: argv (never a shell string), the role it runs in, its deadline in s, and files to fetch afterwards.
 
     ``fetch`` names files relative to the work directory; a missing one is simply absent from :attr:`Completed.files`.
