@@ -8,7 +8,8 @@ by name counts, https://github.com/containerd/containerd/blob/main/docs/cri/conf
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 
 from ...engine import facts
 from ...engine.results import Fact
@@ -22,12 +23,17 @@ TIMEOUT_S = 60.0
 _CNI = "/etc/cni/net.d"
 _PROXY = "127.0.0.1:10249/proxyMode"
 _MODE = "kubernetes.proxy_mode"
-_TUNNELS = ("vxlan", "geneve", "wireguard")
+_TUNNELS = {
+    "antrea": r"genev_sys_\d+|vxlan_sys_\d+", "calico": r"vxlan(-v6)?\.calico", "cilium": r"cilium_(geneve|vxlan)",
+    "flannel": r"flannel(-v6)?\.\d+|flannel-wg(-v6)?", "ovn-k8s-cni-overlay": r"genev_sys_\d+",
+}  # fmt: skip
+"""What plug-ins call their own tunnels, by the plug-in's name; devices that only encrypt (``cilium_wg0``, ``wireguard.cali``) are not among them."""
+_KINDS = ("vxlan", "geneve", "wireguard")
 _END = "#benchspec-part"
 
 _NETWORK = f"""f=$(ls {NODE}{_CNI} 2>/dev/null | grep -E '\\.(conf|conflist|json)$' | LC_ALL=C sort | head -n 1)
 echo "$f"; [ -z "$f" ] || cat "{NODE}{_CNI}/$f"; echo; echo '{_END}'
-cat /sys/class/net/*/uevent 2>/dev/null | sed -n 's/^DEVTYPE=//p' | sort -u; echo '{_END}'
+grep -sH '^DEVTYPE=' /sys/class/net/*/uevent | sed 's|^/sys/class/net/||; s|/uevent:DEVTYPE=| |'; echo '{_END}'
 wget -q -T 2 -O - http://{_PROXY} 2>/dev/null || curl -s -m 2 http://{_PROXY} 2>/dev/null
 """
 
@@ -37,12 +43,16 @@ _NAMES = {"cilium-cni": "cilium", "aws-cni": "aws-vpc-cni", "azure-vnet": "azure
 
 
 def beyond(cluster: Sequence[Fact], node: Sequence[Fact]) -> list[Fact]:
-    """Facts of a node without those of its network that the cluster's objects tell already; of kube-proxy's mode it knows better itself."""
+    """Facts of a node without those of its network that the cluster's objects tell already; of kube-proxy's mode it knows better itself.
+
+    A tunnel does not say how packets leave where the objects name another plug-in, or leave it open: it may be for some of the packets alone.
+    """
     known = {fact.name: fact.value for fact in cluster if fact.value is not None}
-    return [
-        fact for fact in node
-        if not (fact.name.startswith("cni.") and fact.name in known) and not (fact.name == _MODE and known.get(_MODE) == "ebpf")
-    ]  # fmt: skip
+    own = next((fact.value for fact in node if fact.name == "cni.name"), None)
+    told = {name for name in known if name.startswith("cni.")}
+    if known.get("cni.name", own) != own or "cni.mode (" in str(known.get("kubernetes.unseen")):
+        told.add("cni.mode")
+    return [fact for fact in node if fact.name not in told and not (fact.name == _MODE and known.get(_MODE) == "ebpf")]
 
 
 def look(container: Container) -> list[Fact]:
@@ -60,15 +70,24 @@ def read_network(printed: str) -> list[Fact]:
     plugins = _plugins(text)
     if plugins:
         main = plugins[0]
-        found["cni.name"] = (_NAMES.get(str(main["type"]), str(main["type"])), f"{_CNI}/{name} of the node, the type of its first plug-in")
+        own = _NAMES.get(str(main["type"]), str(main["type"]))
+        found["cni.name"] = (own, f"{_CNI}/{name} of the node, the type of its first plug-in")
         if (mtu := configured_size(main.get("mtu"))) is not None:
             found["cni.configured_mtu"] = (mtu, f"{_CNI}/{name} of the node, mtu")
-    kinds = [kind for kind in devices.split() if kind in _TUNNELS]
-    if len(kinds) == 1:
-        found["cni.mode"] = (kinds[0], "the kinds of the node's network devices")
+        tunnels = dict(_tunnels(own, devices))
+        if len(set(tunnels.values())) == 1:
+            found["cni.mode"] = (next(iter(tunnels.values())), f"the node's network devices: {', '.join(sorted(tunnels))}")
     if proxy in ("iptables", "ipvs", "nftables"):
         found[_MODE] = (proxy, f"http://{_PROXY} on the node")
     return [Fact(name=fact, value=value, source=source, unit=facts.fact_kinds()[fact].unit) for fact, (value, source) in found.items()]
+
+
+def _tunnels(plugin: str, devices: str) -> Iterator[tuple[str, str]]:
+    """Name and kind of the tunnels that ``plugin`` makes; any other one may be an administrator's own."""
+    for line in devices.splitlines():
+        name, _, kind = line.partition(" ")
+        if kind in _KINDS and re.fullmatch(_TUNNELS.get(plugin, ""), name):
+            yield name, kind
 
 
 def _plugins(text: str) -> Sequence[dict[str, Json]]:

@@ -14,7 +14,9 @@ from benchspec.runners.kubernetes.node_probe import beyond, read_network
 from tests.cluster.cluster import Cluster
 
 LIST = '10-pods.conflist\n{"cniVersion": "1.0.0", "name": "pods", "plugins": [{"type": "bridge", "mtu": 1450}, {"type": "portmap"}]}'
+FLANNEL = LIST.replace("bridge", "flannel")
 END = "#benchspec-part"
+MODE = "kubernetes.proxy_mode"
 
 
 def values(session: Session) -> Mapping[str, Mapping[str, Any]]:
@@ -53,20 +55,26 @@ def names(cluster: Cluster) -> list[str]:
 
 def test_what_the_cluster_s_objects_tell_goes_first() -> None:
     """A plug-in's file may name a helper, but kube-proxy knows its own mode, unless it was replaced."""
-    node = read_network(f"{LIST}\n{END}\nvxlan\n{END}\nnftables")
-    told = {"cni.name": "cilium", "cni.mode": None, "kubernetes.proxy_mode": "iptables"}
-    cluster = [Fact(name=name, value=value, source="") for name, value in told.items()]
-    assert {fact.name for fact in beyond(cluster, node)} == {"cni.configured_mtu", "cni.mode", "kubernetes.proxy_mode"}
-    replaced = [Fact(name="kubernetes.proxy_mode", value="ebpf", source="")]
-    assert "kubernetes.proxy_mode" not in {fact.name for fact in beyond(replaced, node)}
+    node = read_network(f"{FLANNEL}\n{END}\nflannel.1 vxlan\n{END}\nnftables")
+    assert left(node, {"cni.name": "flannel", "cni.mode": None, "kubernetes.proxy_mode": "iptables"}) == {"cni.configured_mtu", "cni.mode", MODE}
+    assert left(node, {"cni.name": "cilium"}) == {"cni.configured_mtu", MODE}
+    assert left(node, {"kubernetes.unseen": "cni.mode (IPPool p encapsulates across subnets only)"}) == {"cni.name", "cni.configured_mtu", MODE}
+    assert MODE not in left(node, {MODE: "ebpf"})
+
+
+def left(node: list[Fact], told: dict[str, str | None]) -> set[str]:
+    """The facts of the node that stay beside what the cluster's objects tell."""
+    return {fact.name for fact in beyond([Fact(name=name, value=value, source="") for name, value in told.items()], node)}
 
 
 @pytest.mark.parametrize(
     ("printed", "seen"),
     [
-        (f"{LIST}\n{END}\nbridge\nvxlan\n{END}\niptables", ("bridge", 1450, "vxlan", "iptables")),
+        (f"{FLANNEL}\n{END}\ncni0 bridge\nflannel.1 vxlan\nwg0 wireguard\n{END}\niptables", ("flannel", 1450, "vxlan", "iptables")),
+        (f"{LIST}\n{END}\nflannel.1 vxlan\nwg0 wireguard\n{END}\n", ("bridge", 1450, None, None)),  # an administrator's, or of a plug-in before
+        (f'05-c.conf\n{{"type": "cilium-cni"}}\n{END}\ncilium_wg0 wireguard\ncilium_vxlan vxlan\n{END}\n', ("cilium", None, "vxlan", None)),
         (f'05-x.conf\n{{"type": "ptp"}}\n{END}\n{END}\n', ("ptp", None, None, None)),
-        (f"{LIST}\n{END}\nvxlan\nwireguard\n{END}\n<html>not found</html>", ("bridge", 1450, None, None)),
+        (f"{FLANNEL}\n{END}\nflannel.1 vxlan\nflannel-wg wireguard\n{END}\n<html>not found</html>", ("flannel", 1450, None, None)),
         (f'05-x.conf\n{{"type": "ptp", "mtu": 0}}\n{END}\n{END}\n', ("ptp", None, None, None)),
         (f'05-x.conf\n{{"plugins": null}}\n{END}\n{END}\n', (None, None, None, None)),
         (f"\n\n{END}\n{END}\n", (None, None, None, None)),
