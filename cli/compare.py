@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 def command(runs: tuple[Path, ...], baseline: str | None, target: str | None, as_json: bool, require_verdict: bool) -> None:
     """Compare two RUNS (the first is the base), target by target, or the targets of one RUN with another baseline.
 
-    Offline, from the run directories alone. Runs that differ in a fact the spec says must match are refused with exit code 7.
+    Offline, from the run directories alone. Runs that differ in a fact the spec says must match are refused with exit code 7, and so are runs
+    that shared a node: where a trial of each went on at the same time, each is in the other's figures.
     """
     from ..engine.errors import UsageError
     from ..engine.merge import common_targets, merge_runs, rebase
@@ -41,10 +42,27 @@ def command(runs: tuple[Path, ...], baseline: str | None, target: str | None, as
             names = (target,) if target else common_targets(before, after)
             if not names:
                 raise UsageError("the two runs have no target in common", remedy="name two runs of one spec")
+            _require_apart(runs, read, names)
             compared = {name: merge_runs(before, after, name) for name in names}
         case _:
             raise UsageError("expected two runs, or one run and --baseline TARGET", remedy="see `benchspec compare --help`")
     _show(compared, as_json=as_json, require_verdict=require_verdict)
+
+
+def _require_apart(paths: Sequence[Path], runs: Sequence[RunData], targets: Sequence[str]) -> None:
+    """Raises NotComparable when two trials, one of them of ``targets``, had one node at the same time."""
+    from ..engine.errors import NotComparable
+    from ..engine.execute.occupancy import occupations, overlaps
+    from ..engine.journal import read_records
+    from ..engine.rundir import RunDirectory
+
+    measured = {experiment.id for run in runs for experiment in run.experiments if experiment.target in targets}
+    journals = ((run.run_id, read_records(RunDirectory.open(path).journal_path)[0]) for path, run in zip(paths, runs, strict=True))
+    occupied = [one for run_id, records in journals for one in occupations(run_id, records)]
+    shared = [pair for pair in overlaps(occupied) if {pair.first.experiment_id, pair.second.experiment_id} & measured]
+    if shared:
+        more = f", and {len(shared) - 1} more such pairs" if len(shared) > 1 else ""
+        raise NotComparable(f"{shared[0]}{more}", remedy="measure the runs one after the other, or on nodes of their own")
 
 
 def _show(compared: dict[str, RunData], *, as_json: bool, require_verdict: bool) -> None:

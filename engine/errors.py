@@ -94,7 +94,7 @@ class Locked(BenchspecError):
 
 
 class NotComparable(BenchspecError):
-    """The results differ in a fact that must match (exit 7)."""
+    """The results differ in a fact that must match, or were measured on one node at the same time (exit 7)."""
 
     exit_code = 7
 

@@ -48,7 +48,7 @@ EXIT_CODES: Mapping[int, ExitCode] = {
     ),
     7: ExitCode(
         title="not comparable",
-        explanation="Results differ in a fact that must match, so no comparison is made.",
+        explanation="Results differ in a fact that must match, or two runs had a node at the same time, so no comparison is made.",
     ),
     8: ExitCode(
         title="inconclusive",

@@ -107,3 +107,5 @@ def test_a_plan_of_a_hundred_experiments_never_has_two_on_one_node_and_another_r
     assert len(alone) == 100
     assert overlaps(alone) == []
     assert overlaps([*alone, *occupations("second", records(tmp_path / "second"))]) != []
+    refused = run_cli("compare", str(first), str(tmp_path / "second"))
+    assert (refused.returncode, "shared node" in refused.stderr, "more such pairs" in refused.stderr) == (7, True, True), refused.stderr
