@@ -12,24 +12,24 @@ from concurrent.futures import ThreadPoolExecutor
 from ...engine import facts
 from ...engine.commands import check_command
 from ...engine.errors import BenchspecError, RunFailed
-from ...engine.ports import Command, Demand, Endpoint, Node, Sampler, Server, Surroundings
+from ...engine.ports import Command, Demand, Endpoint, Made, Node, Sampler, Server, Surroundings
 from ...engine.results import Fact
 from ...engine.spec import Role, RolePlace
-from . import containers, ingress, job, manifests, pods, scripts, volumes
+from . import ingress, job, manifests, pods, scripts, volumes
 from .failures import NotThere, PodLost
 from .job import PodJob
-from .kubelet import KubeletWatch
 from .manifests import Part
 from .monitor import PodSampler
 from .names import GROUP, ROLE, digest
 from .shares import BATCH, Place, Share, make, remove, to_share
+from .watching import Watching
 
 
 class PodAllocation:
     """Everything fresh for one round on one cluster. Create it with :func:`allocate`."""
 
     def __init__(
-        self, place: Place, allocation_id: str, shares: Mapping[Role, Share], jobs: dict[str, PodJob], identities: Mapping[str, str]
+        self, place: Place, allocation_id: str, shares: Mapping[Role, Share], jobs: dict[str, PodJob], identities: Mapping[str, str], made: Made
     ) -> None:
         self.allocation_id = allocation_id
         self._place = place
@@ -37,7 +37,7 @@ class PodAllocation:
         self._jobs = jobs
         self._identities = identities
         self._noted: set[str] = set()
-        self._beside: dict[Role, tuple[Sequence[str], Sequence[str]]] = {}
+        self._watching = Watching(place, shares, made)
 
     def surroundings(self) -> Surroundings:
         """Endpoints and work directories of the roles on this site."""
@@ -110,12 +110,23 @@ class PodAllocation:
         said = share.container.ask(script, timeout_s=server.ready_timeout_s + 30).decode("utf-8", "replace")
         word, _, words = said.partition("\n")
         if word == "listening":
+            if share.part.ingress:
+                self._await_route(share, started)
             return started
         words = f"; its stderr ends with:\n{words.strip()}" if words.strip() else "; its stderr is empty"
         if word == "deaf":
             started.cancel()
             raise RunFailed(f"did not listen on {server.endpoint.host} port {port} within {server.ready_timeout_s:g} s{words}", where=where)
         raise RunFailed(f"ended (exit code {word.partition(' ')[2]}) before it listened on port {port}{words}", where=where)
+
+    def _await_route(self, share: Share, server: PodJob) -> None:
+        """Wait until its ingress passes requests on to a server; the client asks, or, where it is on another site, the server's pod itself."""
+        asking = next((self._shares[role] for role in manifests.CLIENTS if role in self._shares), share)
+        try:
+            ingress.await_route(asking.container, share.container, share.host, share.part.port)
+        except RunFailed:
+            server.cancel()
+            raise
 
     def nodes(self) -> Mapping[Role, Node]:
         """On which node each role's pod is, as the API server says now. Raises PodLost when one is gone."""
@@ -153,12 +164,15 @@ class PodAllocation:
             ]
             found += facts.clock_facts(share.offset_s, share.bound_s)
             seen[role] = found
+        for role, unseen in self._watching.unseen().items():
+            seen[role] = [*seen[role], *unseen]
         return seen
 
     def _pingable(self, role: Role, peers: Surroundings) -> str:
-        """A Service answers no pings: the pod behind it does, and packets to it take the same way."""
+        """A Service answers no pings: the pod behind it does, and packets to it take the same way. What goes to an ingress ends at its controller."""
         behind = self._shares.get(role)
-        return behind.address if behind is not None and behind.part.service else peers.endpoints[role].host
+        passed = behind is not None and behind.part.service and not behind.part.ingress
+        return behind.address if behind is not None and passed else peers.endpoints[role].host
 
     def reach(self, role: Role, endpoint: Endpoint, timeout_s: float) -> None:
         """See from the role's pod that ``endpoint`` accepts TCP connections. Raises RunFailed naming both ends."""
@@ -176,21 +190,17 @@ class PodAllocation:
             time.sleep(0.1)
 
     def sample(self, role: Role, interval_s: float) -> Sampler:
-        """Start a monitor of the role's node, in its pod, and of what the pod's containers use."""
+        """Start a monitor of the role's node, in its pod, and of what the pod's containers use, and those of pods that the lifecycle made."""
         share = self.share(role)
-        if role not in self._beside:
-            self._beside[role] = containers.beside(share.container)
-        telling, mute = self._beside[role]
-        watch = KubeletWatch(self._place.api, share.node, share.container.pod, mute, share.offset_s) if mute else None
         try:
-            return PodSampler(share.container, interval_s, share.cpus, telling, watch)
+            return PodSampler(share.container, interval_s, share.cpus, *self._watching.start(role))
         except BaseException:
-            if watch:
-                watch.stop()
+            self._watching.stop()
             raise
 
     def release(self) -> None:
         """Remove the pods with all that runs in them, volumes and Services (idempotent). Raises RunFailed naming what stays."""
+        self._watching.stop()
         remove(self._place, self._selector)
 
     @property
@@ -223,7 +233,7 @@ def allocate(
         running = pods.await_running(place.api, selector, given.keys())
         with ThreadPoolExecutor(len(given)) as pool:
             shares = pool.map(lambda one: to_share(place, given[one.role], running[one.role], services[one.role], demand, one.cpus), roles)
-            return PodAllocation(place, allocation_id, {share.part.role: share for share in shares}, jobs, identities)
+            return PodAllocation(place, allocation_id, {share.part.role: share for share in shares}, jobs, identities, demand.made)
     except BaseException as error:
         try:
             remove(place, selector)

@@ -1,4 +1,4 @@
-"""The way in through an ingress: its class, the object that asks for it, and the address that a controller gives it.
+"""The way in through an ingress: its class, the object that asks for it, the address that a controller gives it, and that requests arrive behind it.
 
 Whoever runs the class answers on port 80 of that address and passes requests on to the Service. The server listens on port 80 too, since programs are
 told one port. Format: https://kubernetes.io/docs/concepts/services-networking/ingress/.
@@ -9,8 +9,9 @@ from __future__ import annotations
 import time
 
 from ...engine.errors import RunFailed
-from . import pods
+from . import pods, scripts
 from .api import Api
+from .container import Container
 from .failures import Denied
 from .manifests import Part
 from .names import Object, Ownership
@@ -19,6 +20,15 @@ GROUP = "networking.k8s.io/v1"
 CLASSES = f"/apis/{GROUP}/ingressclasses"
 ADDRESS_S = 120.0
 """So long a controller may take to give an address: clouds make a load balancer."""
+
+ROUTE_S = 300.0
+"""So long a controller may take to pass requests on, once the server is there: clouds see first whether it is healthy."""
+
+_REQUESTS = 20
+"""Asked in a row: controllers of several replicas do not all know the way at once, and health checks are fewer."""
+
+_NOWHERE = ("502", "503", "504")
+"""What proxies answer that have no server behind them, or none yet."""
 
 _DEFAULT = "ingressclass.kubernetes.io/is-default-class"
 
@@ -64,3 +74,41 @@ def await_address(api: Api, name: str) -> str:
             message = f"the ingress {name} of class {class_name} has no address after {ADDRESS_S:g} s" + (f": {told}" if told else "")
             raise RunFailed(message, where=api.where, remedy="see whether a controller of that class runs, and says where it is reached")
         time.sleep(0.5)
+
+
+def await_route(client: Container, server: Container, host: str, port: int) -> None:
+    """Wait until requests of ``client`` to the address arrive at ``server``. Raises RunFailed with what was seen instead.
+
+    Controllers answer by themselves until they know the way, and may pass requests on to another Ingress of the class: what counts is what the
+    kernel of the server's pod receives.
+    """
+    deadline = time.monotonic() + ROUTE_S
+    while (problem := _problem(client, server, host, port)) is not None:
+        if time.monotonic() > deadline:
+            remedy = "see whether the controller knows the ingress, and whether another one of its class takes every host and path"
+            raise RunFailed(f"the ingress at {host} port {port} {problem} after {ROUTE_S:g} s", where=f"pod {client.pod}", remedy=remedy)
+        time.sleep(0.5)
+
+
+def _problem(client: Container, server: Container, host: str, port: int) -> str | None:
+    """Why requests do not arrive; None: they do, or nobody can tell. A server that asks itself receives answers, too: then the answers must do."""
+    before = _received(server)
+    said = client.ask(scripts.request(host, port, _REQUESTS), timeout_s=60).decode("utf-8", "replace").split()
+    after = _received(server)
+    arrived = None if client is server or before is None or after is None else after - before
+    if said == ["toolless"]:
+        return None
+    if len(said) < _REQUESTS:
+        return "answers no HTTP request"
+    refused = [status for status in said if status in _NOWHERE or (status == "404" and arrived is None)]
+    if refused:
+        return f"answers {refused[0]}"
+    if arrived is not None and arrived < _REQUESTS:
+        return f"answers {said[-1]}, but requests do not arrive at the server's pod"
+    return None
+
+
+def _received(server: Container) -> int | None:
+    """How many TCP segments the pod has received; None: its kernel does not say."""
+    lines = [line.split() for line in server.ask(scripts.RECEIVED).decode("utf-8", "replace").splitlines() if line.startswith("Tcp:")]
+    return int(dict(zip(*lines, strict=False))["InSegs"]) if len(lines) == 2 else None

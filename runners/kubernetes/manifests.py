@@ -38,7 +38,7 @@ _HTTP_PORT = 80
 """On which an ingress answers; the server behind it listens on the same."""
 _HOST_CLIENTS = frozenset({TrafficPath.HOST_TO_HOST, TrafficPath.HOST_TO_SERVICE})
 _HOST_SERVERS = frozenset({TrafficPath.HOST_TO_HOST, TrafficPath.POD_TO_HOST})
-_CLIENTS = frozenset({Role.CLIENT, Role.LOAD_GENERATOR})
+CLIENTS = frozenset({Role.CLIENT, Role.LOAD_GENERATOR})
 
 # Process 1 of a role: it makes the private directories and reaps what ended programs leave behind. Programs are started beside it by exec, and say
 # on its standard output, the pod's log, that they have ended: a controller that follows the log needs no polling and no stream that must not break.
@@ -92,8 +92,8 @@ def parts(options: Options, ownership: Ownership, allocation_id: str, roles: Seq
 def _part(options: Options, ownership: Ownership, allocation_id: str, role: Role, demand: Demand) -> Part:
     own = options.role(role)
     name = object_name(role, ownership.run_id, ownership.site, allocation_id)
-    on_host = own.host_network or demand.path in (_HOST_CLIENTS if role in _CLIENTS else _HOST_SERVERS)
-    served = role not in _CLIENTS and (demand.path in _SERVICES or demand.path is TrafficPath.NODE_PORT)
+    on_host = own.host_network or demand.path in (_HOST_CLIENTS if role in CLIENTS else _HOST_SERVERS)
+    served = role not in CLIENTS and (demand.path in _SERVICES or demand.path is TrafficPath.NODE_PORT)
     first, count = _NODE_PORTS if demand.path is TrafficPath.NODE_PORT and served else (20000, 10000)
     volume = f"{name}-v" if role in demand.volumes and demand.storage.get("class") else None
     behind = served and demand.path is TrafficPath.INGRESS
@@ -252,7 +252,7 @@ def service(ownership: Ownership, allocation_id: str, part: Part, demand: Demand
     open_ = demand.path is TrafficPath.NODE_PORT
     ports = [
         {"name": f"{p.lower()}-{port}", "protocol": p, "port": port, "targetPort": port, **({"nodePort": port} if open_ else {})}
-        for port in range(part.port, part.port + demand.ports) for p in ("TCP", "UDP")
+        for port in range(part.port, part.port + demand.ports) for p in (("TCP",) if part.ingress else ("TCP", "UDP"))
     ]  # fmt: skip
     labels = ownership.labels(allocation_id, part.role)
     return {

@@ -248,3 +248,21 @@ elif command -v python3 >/dev/null; then
 python3 -c 'import socket as s, sys; s.create_connection((sys.argv[1], int(sys.argv[2])), 1)' {h} {p} 2>/dev/null && echo accepted
 else echo toolless; fi; exit 0
 """
+
+
+def request(host: str, port: int, times: int) -> str:
+    """Ask for / over HTTP, each time on a new connection: prints the status of each answer until one does not come; ``toolless`` if it cannot."""
+    name = f"[{host}]" if ":" in host else host
+    url, asked = quote(f"http://{name}:{port}/"), quote(f"GET / HTTP/1.1\\r\\nHost: {name}\\r\\nConnection: close\\r\\n\\r\\n")
+    h, p = quote(host), port
+    return f"""if command -v curl >/dev/null; then ask() {{ curl -s -m 2 --noproxy '*' -o /dev/null -w '%{{http_code}}' {url}; }}
+elif command -v bash >/dev/null; then
+ask() {{ timeout 2 bash -c 'exec 3<>/dev/tcp/$0/{p}; printf %b "$1" >&3; read -r _ s _ <&3 && echo "$s"' {h} {asked} 2>/dev/null; }}
+elif command -v nc >/dev/null; then ask() {{ printf %b {asked} | nc -w 2 {h} {p} | {{ read -r _ s _ && echo "$s"; }}; }}
+else echo toolless; exit 0; fi
+n=0; while [ $n -lt {times} ] && s=$(ask); do echo "$s"; n=$((n+1)); done; exit 0
+"""
+
+
+RECEIVED = "cat /proc/net/snmp 2>/dev/null; exit 0"
+"""Prints the kernel's counts of what the pod has received (proc_net_snmp): per protocol a line of names and one of numbers."""

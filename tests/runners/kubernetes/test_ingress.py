@@ -1,9 +1,14 @@
-"""The path through an ingress: what is asked of the cluster, and what is told where nobody runs one. The test bed has no ingress controller."""
+"""The path through an ingress: what is asked of the cluster, and what is told where nobody runs one or requests go astray.
+
+No controller runs here (with_ingress.py has one): the address is put into the object by hand, as a controller would."""
 
 from __future__ import annotations
 
+import http.server
 import json
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -11,13 +16,14 @@ from benchspec.engine.errors import RunFailed
 from benchspec.engine.ports import Command, Demand, Server, Session
 from benchspec.engine.spec import Role, TrafficPath
 from benchspec.runners.kubernetes import ingress
+from benchspec.runners.kubernetes.allocation import PodAllocation
 from benchspec.runners.kubernetes.api import Api
 from tests.cluster.cluster import Cluster
 from tests.runners.kubernetes.conftest import BOTH, allocate
-from tests.runners.kubernetes.test_paths import LISTENER
 
 Connect = Callable[..., Session]
 CLASS = "nobodys"
+MANAGED = "app.kubernetes.io/managed-by=benchspec"
 THROUGH = Demand(path=TrafficPath.INGRESS)
 
 
@@ -43,30 +49,50 @@ def test_an_ingress_that_gets_no_address_is_told_and_removed(
     monkeypatch.setattr(ingress, "ADDRESS_S", 1.0)
     with pytest.raises(RunFailed, match="of class nobodys has no address after 1 s"):
         allocate(connect(ingress_class=ingress_class), *BOTH, demand=THROUGH)
-    assert cluster.kubectl("get", "ingress,service,pod", "-l", "app.kubernetes.io/managed-by=benchspec", "-o", "name") == ""
+    assert cluster.kubectl("get", "ingress,service,pod", "-l", MANAGED, "-o", "name") == ""
 
 
-def test_the_address_is_the_endpoint_and_the_server_listens_behind_it(cluster: Cluster, connect: Connect, ingress_class: str) -> None:
-    """The address is put into the object by hand, as a controller would: what lies at it is not tested here."""
-    session = connect(ingress_class=ingress_class)
-    address = cluster.layout.address(1)
+@contextmanager
+def somebody(address: str) -> Iterator[int]:
+    """A web server that is not the run's; its port."""
+    with http.server.ThreadingHTTPServer((address, 0), http.server.BaseHTTPRequestHandler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server.server_port
+        server.shutdown()
+        thread.join()
 
-    status = {"status": {"loadBalancer": {"ingress": [{"ip": address}]}}}
+
+def test_a_server_is_there_when_requests_to_the_address_arrive_at_it(
+    cluster: Cluster, connect: Connect, ingress_class: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The address is that of the Service, which passes requests on as a controller does."""
     asked = ingress.await_address
 
     def await_address(api: Api, name: str) -> str:
+        address = cluster.kubectl("get", "service", f"{name.removesuffix('-i')}-s", "-o", "jsonpath={.spec.clusterIP}")
+        status = {"status": {"loadBalancer": {"ingress": [{"ip": address}]}}}
         cluster.kubectl("patch", "ingress", name, "--subresource=status", "--type=merge", "-p", json.dumps(status))
         return asked(api, name)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ingress, "await_address", await_address)
-        allocation = allocate(session, *BOTH, demand=THROUGH)
+    monkeypatch.setattr(ingress, "await_address", await_address)
+    allocation = allocate(connect(ingress_class=ingress_class), *BOTH, demand=THROUGH)
+    assert isinstance(allocation, PodAllocation)
     endpoint = allocation.surroundings().endpoints[Role.SERVER]
-    assert (endpoint.host, endpoint.port) == (address, 80)
-    command = Command(argv=("python3", "-c", LISTENER, str(endpoint.port)), role=Role.SERVER, timeout_s=300)
-    allocation.serve(Server(command=command, endpoint=endpoint, ready_timeout_s=60), "server")
+    (service,) = json.loads(cluster.kubectl("get", "service", "-l", MANAGED, "-o", "json"))["items"]
+    assert (endpoint.host, endpoint.port) == (service["spec"]["clusterIP"], 80)
+    assert [(port["protocol"], port["port"]) for port in service["spec"]["ports"]] == [("TCP", 80)]
     (found,) = json.loads(cluster.kubectl("get", "ingress", "-o", "json"))["items"]
     (rule,) = found["spec"]["rules"]
-    assert rule["http"]["paths"][0]["backend"]["service"]["port"] == {"number": 80}
+    assert rule["http"]["paths"][0]["backend"]["service"] == {"name": service["metadata"]["name"], "port": {"number": 80}}
+    command = Command(argv=("python3", "-m", "http.server", "80"), role=Role.SERVER, timeout_s=300)
+    allocation.serve(Server(command=command, endpoint=endpoint, ready_timeout_s=60), "server")
+
+    monkeypatch.setattr(ingress, "ROUTE_S", 0.0)
+    client, server = (allocation.share(role).container for role in BOTH)
+    with pytest.raises(RunFailed, match=f"the ingress at {endpoint.host} port 81 answers no HTTP request"):
+        ingress.await_route(client, server, endpoint.host, 81)
+    with somebody(cluster.layout.host) as port, pytest.raises(RunFailed, match="answers 501, but requests do not arrive at the server's pod"):
+        ingress.await_route(client, server, cluster.layout.host, port)
     allocation.release()
     assert cluster.kubectl("get", "ingress", "-o", "name") == ""
