@@ -11,8 +11,8 @@ from .model import ContainerRow, LoadRow
 from .numbers import scale_column, write_share
 
 _STATES = ("busy", "user", "system", "softirq", "iowait", "steal")
-_ROLE = "role"
-"""What runners call the container of a role's own programs."""
+_ROLE, _OWN = "role", "its own"
+"""What runners call the container of a role's own programs, and what pages do: no container's name has a space, so it can be no sidecar's."""
 
 
 def list_loads(run: RunData, titles: Mapping[str, str]) -> tuple[LoadRow, ...]:
@@ -28,7 +28,7 @@ def list_loads(run: RunData, titles: Mapping[str, str]) -> tuple[LoadRow, ...]:
 
 
 def list_containers(run: RunData, titles: Mapping[str, str]) -> tuple[ContainerRow, ...]:
-    """One row per experiment, role and container that was looked at; the role's own container is called like the role."""
+    """One row per experiment, role and container that was looked at, the one of the role's own programs first."""
     rows = []
     for experiment, role, trials in _watched(run):
         names = dict.fromkeys(name.split(".")[1] for trial in trials for name in trial.usage.get(role, {}) if name.startswith("container."))
@@ -38,7 +38,7 @@ def list_containers(run: RunData, titles: Mapping[str, str]) -> tuple[ContainerR
                     target=titles[experiment.target],
                     cell=experiment.cell,
                     role=role,
-                    container=role if name == _ROLE else name,
+                    container=_OWN if name == _ROLE else name,
                     cpu=_quantity(_mean(trials, role, f"container.{name}.cpu"), "s"),
                     per_sample=_quantity(_per_sample(trials, role, f"container.{name}.cpu"), "s"),
                     memory=_quantity(_mean(trials, role, f"container.{name}.memory"), "B"),

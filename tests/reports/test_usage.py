@@ -43,8 +43,13 @@ def test_both_nodes_are_shown() -> None:
 
 def test_containers_are_shown_by_trial_and_by_request() -> None:
     client, envoy = list_containers(watched(ROLES), TITLES)
-    assert (client.container, client.cpu, client.per_sample, client.memory) == ("client", "400.0 ms", "400.0 us", "3.000 MiB")
+    assert (client.container, client.cpu, client.per_sample, client.memory) == ("its own", "400.0 ms", "400.0 us", "3.000 MiB")
     assert (envoy.role, envoy.container, envoy.cpu, envoy.per_sample, envoy.memory) == ("server", "envoy", "1.500 s", "1.500 ms", "")
+
+
+def test_a_sidecar_called_like_its_role_is_told_from_it() -> None:
+    rows = list_containers(watched({"client": {"container.client.cpu": 3.0, "container.role.cpu": 1.0}}), TITLES)
+    assert [(row.role, row.container, row.cpu) for row in rows] == [("client", "its own", "1.000 s"), ("client", "client", "3.000 s")]
 
 
 def test_what_is_not_known_of_every_trial_is_not_shown() -> None:
