@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -40,7 +41,7 @@ class KubernetesSession:
     def __init__(self, place: Place, lease: Lease) -> None:
         self._place, self._lease = place, lease
         self._jobs: dict[str, PodJob] = {}
-        self._probes: dict[Role, PodAllocation] = {}
+        self._looks = itertools.count(1)
         self._made_classes = False
 
     @cached_property
@@ -81,7 +82,7 @@ class KubernetesSession:
         common = replace(self._place.options.common, node=node)
         options = replace(self._place.options, qos=BEST_EFFORT, common=common, roles={})
         place = replace(self._place, options=options)
-        probe = allocate(place, [RolePlace(role=Role.MONITOR, site=place.ownership.site)], f"facts-{node or 'any'}", NO_DEMAND, {}, {})
+        probe = self._probe_in(place, f"facts-{node or 'any'}")
         try:
             share = probe.share(Role.MONITOR)
             script = f"PATH=$PATH:/usr/sbin:/sbin DIR={quote(share.part.workdir)} LC_ALL=C; export PATH DIR LC_ALL\n{facts.script()}"
@@ -89,7 +90,7 @@ class KubernetesSession:
             seen = [*found, *facts.clock_facts(share.offset_s, share.bound_s)]
             name = share.node
         finally:
-            probe.release()
+            _let_go(probe)
         return name, self._look_deeper(name, place, seen) if options.privileged_probe else seen
 
     def _look_deeper(self, node: str, place: Place, seen: Sequence[Fact]) -> Sequence[Fact]:
@@ -97,11 +98,11 @@ class KubernetesSession:
         common = replace(place.options.common, node=node)
         place = replace(place, options=replace(place.options, privileged=True, common=common))
         try:
-            probe = allocate(place, [RolePlace(role=Role.MONITOR, site=place.ownership.site)], f"node-{node}", NO_DEMAND, {}, {})
+            probe = self._probe_in(place, f"node-{node}")
             try:
                 deeper = [fact for fact in node_probe.look(probe.share(Role.MONITOR).container) if fact.value is not None]
             finally:
-                probe.release()
+                _let_go(probe)
         except TransportLost:
             raise
         except RunFailed as error:
@@ -111,6 +112,10 @@ class KubernetesSession:
             return [replace(f, value=_with(f.value, told)) if f.name == "cvm.unseen" else f for f in seen]
         names = {fact.name for fact in deeper}
         return [*(fact for fact in seen if fact.name not in names), *deeper]
+
+    def _probe_in(self, place: Place, name: str) -> PodAllocation:
+        """A pod that looks; none that was looked with before is taken over, since it may be about to go."""
+        return allocate(place, [RolePlace(role=Role.MONITOR, site=place.ownership.site)], f"{name}-{next(self._looks)}", NO_DEMAND, {}, {})
 
     def find_tools(self, role: Role, tools: Sequence[Tool], image: str | None = None) -> Sequence[ToolStatus]:
         """Where each tool is in ``image``, or in the role's, and what version it says."""
@@ -192,6 +197,16 @@ class KubernetesSession:
         if self._place.options.create_namespace and namespace.find(api, self._place.ownership.run_id) is not None:
             with contextlib.suppress(RunFailed):  # not empty: others are in it, or jobs that run; `benchspec clean` tells
                 namespace.remove(api)
+
+
+def _let_go(probe: PodAllocation) -> None:
+    """Release a probe. That it stays takes nothing away from what was seen: it is found by its labels and told when the run ends."""
+    try:
+        probe.release()
+    except TransportLost:
+        raise
+    except RunFailed:
+        pass
 
 
 def _with(known: Json, told: str) -> str:
