@@ -12,7 +12,11 @@ from benchspec.engine.errors import Locked, RunFailed
 from benchspec.engine.ports import Demand, Session
 from benchspec.engine.spec import Json, Placement, Role, Site
 from benchspec.runners.kubernetes import RUNNER, lease, pods
+from benchspec.runners.kubernetes.api import Api
 from benchspec.runners.kubernetes.failures import Denied, refusal
+from benchspec.runners.kubernetes.names import Ownership
+from benchspec.runners.kubernetes.options import read_options
+from benchspec.runners.kubernetes.shares import Place, remove
 from tests.cluster.cluster import Cluster
 from tests.runners.kubernetes.conftest import BOTH, allocate, sh
 
@@ -106,6 +110,24 @@ def test_a_class_is_made_for_the_run_and_removed(cluster: Cluster, connect: Conn
     allocation.release()
     session.close()
     assert "made" not in cluster.kubectl("get", "storageclasses", "-o", "name")
+
+
+def test_an_ingress_that_stays_is_told_every_time(cluster: Cluster, site: Site, run_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its Service is gone, as it is when somebody tries again."""
+    monkeypatch.setattr(pods, "REMOVAL_S", 0.5)
+    options, ownership = read_options(site), Ownership(run_id=run_id, site=site.name, extra={})
+    place = Place(api=Api(options, "here"), options=options, ownership=ownership)
+    metadata = {"name": "stuck", "labels": ownership.labels("a-1"), "finalizers": ["benchspec.dev/test"]}
+    backend = {"service": {"name": "gone", "port": {"number": 80}}}
+    made = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata, "spec": {"defaultBackend": backend}}
+    cluster.kubectl("create", "-f", "-", given=json.dumps(made))
+    try:
+        with pytest.raises(RunFailed, match="stuck does not go away"):
+            remove(place, ownership.selector("a-1"))
+    finally:
+        cluster.kubectl("patch", "ingress", "stuck", "--type=merge", "-p", '{"metadata": {"finalizers": null}}')
+    remove(place, ownership.selector("a-1"))
+    assert cluster.kubectl("get", "ingress", "-o", "name") == ""
 
 
 def said(message: str, reason: str) -> bytes:
