@@ -90,13 +90,21 @@ class Api:
             if error.status not in (404, 409):
                 raise
 
-    def await_gone(self, path: str, timeout_s: float) -> bool:
-        """Whether the object at ``path`` is gone within that time."""
+    def delete_unchanged(self, path: str, found: Object) -> None:
+        """Ask for the removal of this very object, as it was found. Raises NotThere; Exists when it was changed, or is another one of that name."""
+        metadata = found["metadata"]
+        only = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
+        self.request("DELETE", path, body={"propagationPolicy": "Background", "preconditions": only})
+
+    def await_gone(self, path: str, timeout_s: float, uid: str | None = None) -> bool:
+        """Whether the object at ``path``, the one with that ``uid`` if it is given, is gone within that time."""
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
             try:
-                self.get(path)
+                found = self.get(path)
             except NotThere:
+                return True
+            if uid is not None and found["metadata"]["uid"] != uid:
                 return True
             time.sleep(0.2)
         return False

@@ -53,16 +53,17 @@ def remove(site: Site, leftover: Leftover) -> None:
         raise UsageError(f"found leftover {leftover.kind} {leftover.name!r}, expected one of those this runner lists")
     path = _path(api, leftover.kind, leftover.name)
     try:
-        labels = api.get(path)["metadata"].get("labels", {})
+        found = api.get(path)
     except NotThere:
         return
+    labels = found["metadata"].get("labels", {})
     if leftover.kind == "namespace" and leftover.name != api.namespace:
         raise UsageError(f"found namespace {leftover.name}, expected the site's, {api.namespace}")
     ours = all(labels.get(key) == value for key, value in MANAGED_BY.items()) and RUN in labels
     if not ours or labels.get(SITE, label_value(site.name)) != label_value(site.name):
         raise UsageError(f"found {leftover.kind} {leftover.name}, expected one that benchspec made for a run on this site")
     if leftover.kind == "namespace":
-        namespace.remove(api)
+        namespace.remove(api, found)
         return
     if leftover.kind == "config map":
         objects.remove_owner(api, leftover.name)

@@ -64,26 +64,39 @@ def contents(api: Api) -> list[str]:
     return [f"{kind}/{one['metadata']['name']}" for kind, one in others]
 
 
-def remove(api: Api) -> None:
-    """Remove the namespace and wait until it is gone. Raises RunFailed when something is in it, or when it stays."""
+def remove(api: Api, found: Object) -> None:
+    """Remove the namespace that was ``found`` and wait until it is gone; never one that somebody has made anew under its name.
+
+    Raises:
+        RunFailed: something is in it, it was changed since it was found, or it stays.
+    """
     if held := contents(api):
         raise RunFailed(
             f"namespace {api.namespace} is not empty: {', '.join(held[:5])}", where=api.where, remedy="remove it by hand, or what is in it"
         )
-    api.delete(f"{NAMESPACES}/{api.namespace}")
-    _await_gone(api)
-
-
-def _is_going(api: Api) -> bool:
-    """Whether it is being removed, or just has been."""
+    uid = found["metadata"]["uid"]
     try:
-        return "deletionTimestamp" in api.get(f"{NAMESPACES}/{api.namespace}")["metadata"]
+        api.delete_unchanged(f"{NAMESPACES}/{api.namespace}", found)
+    except NotThere:
+        return
+    except Exists as error:
+        if not _is_going(api, uid):
+            raise RunFailed(f"namespace {api.namespace} was changed while it was to be removed", where=api.where,
+                            remedy="see who else uses it, and try again: benchspec clean") from error  # fmt: skip
+    _await_gone(api, uid)
+
+
+def _is_going(api: Api, uid: str | None = None) -> bool:
+    """Whether it, or the one with that ``uid``, is being removed, or just has been."""
+    try:
+        metadata = api.get(f"{NAMESPACES}/{api.namespace}")["metadata"]
+        return "deletionTimestamp" in metadata or uid not in (None, metadata["uid"])
     except NotThere:
         return True
     except Denied:
         return False
 
 
-def _await_gone(api: Api) -> None:
-    if not api.await_gone(f"{NAMESPACES}/{api.namespace}", REMOVAL_S):
+def _await_gone(api: Api, uid: str | None = None) -> None:
+    if not api.await_gone(f"{NAMESPACES}/{api.namespace}", REMOVAL_S, uid):
         raise RunFailed(f"namespace {api.namespace} does not go away", where=api.where, remedy="see its status: something in it has a finalizer")

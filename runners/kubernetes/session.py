@@ -194,9 +194,9 @@ class KubernetesSession:
             for found in api.items(volumes.CLASSES, labelSelector=selector):
                 api.delete(f"{volumes.CLASSES}/{found['metadata']['name']}")
         self._lease.give_back()
-        if self._place.options.create_namespace and namespace.find(api, self._place.ownership.run_id) is not None:
+        if self._place.options.create_namespace and (made := namespace.find(api, self._place.ownership.run_id)) is not None:
             with contextlib.suppress(RunFailed):  # not empty: others are in it, or jobs that run; `benchspec clean` tells
-                namespace.remove(api)
+                namespace.remove(api, made)
 
 
 def _let_go(probe: PodAllocation) -> None:

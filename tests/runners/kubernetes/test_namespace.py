@@ -9,7 +9,9 @@ import pytest
 from benchspec.engine.errors import RunFailed
 from benchspec.engine.ports import Session
 from benchspec.engine.spec import Site
-from benchspec.runners.kubernetes import RUNNER
+from benchspec.runners.kubernetes import RUNNER, namespace
+from benchspec.runners.kubernetes.api import Api
+from benchspec.runners.kubernetes.options import read_options
 from tests.cluster.cluster import Cluster
 
 NAME = "made-for-a-run"
@@ -52,4 +54,22 @@ def test_a_namespace_that_is_about_to_go_is_waited_for_and_made_anew(connect: Ca
     cluster.kubectl("create", "namespace", NAME)
     cluster.kubectl("delete", "namespace", NAME, "--wait=false")
     connect(namespace=NAME, create_namespace=True).close()
+    assert NAME not in namespaces(cluster)
+
+
+def test_only_the_namespace_that_was_found_is_removed_as_it_was_found(cluster: Cluster, site: Site, run_id: str) -> None:
+    """One that somebody else made under its name meanwhile has another uid; one that somebody took over was changed."""
+    options = read_options(Site(name="here", runner="kubernetes", options={**site.options, "namespace": NAME, "create_namespace": True}))
+    api = Api(options, "here")
+    namespace.ensure(api, options, run_id)
+    found = namespace.find(api, run_id)
+    assert found is not None
+    namespace.remove(api, {**found, "metadata": {**found["metadata"], "uid": "of-one-before"}})  # that one is gone
+    assert NAME in namespaces(cluster)
+    cluster.kubectl("label", "namespace", NAME, "owner=them")
+    with pytest.raises(RunFailed, match=f"namespace {NAME} was changed"):
+        namespace.remove(api, found)
+    assert NAME in namespaces(cluster)
+    cluster.kubectl("delete", "namespace", NAME, "--wait=false")
+    namespace.remove(api, found)  # already on its way
     assert NAME not in namespaces(cluster)
