@@ -12,7 +12,7 @@ from .app import VERBS
 @click.option("--name", default="benchspec", show_default=True, help="The name of the ServiceAccount and of its roles.")
 @click.option("--no-facts", is_flag=True, help="Leave out the ClusterRole that only reads: what it shows is then unknown.")
 @click.option("--storage-classes", is_flag=True, help="Add what `storage: {create: true}` needs: creating and deleting storage classes.")
-@click.option("--kubelet-stats", is_flag=True, help="Add reading the kubelets, for sidecars that cannot tell what they use. A wide right.")
+@click.option("--kubelet-stats", is_flag=True, help="Add reading kubelets: what sidecars that cannot tell and lifecycles' pods use. A wide right.")
 def command(namespace: str, name: str, no_facts: bool, storage_classes: bool, kubelet_stats: bool) -> None:
     """Print the manifest of a ServiceAccount with exactly the rights that the Kubernetes runner needs.
 

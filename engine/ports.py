@@ -56,11 +56,22 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """What the lifecycle of a target made on a site, so that it can be found there: by the ids of the allocations to which objects of manifests
+    belong, and by the charts' releases with their namespace ("": the site's).
+    """
+
+    allocation_ids: tuple[str, ...] = ()
+    releases: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
     """What an experiment asks of an allocation beyond its roles: the path between them, where they may lie, their image, and the volume that
     ``volumes`` (roles) get. A runner whose ``unsupported`` let the experiment pass provides it, and ignores what has no meaning on its sites.
 
     ``ports``: how many consecutive ports its servers listen on, from their endpoint's on; whatever lies on the path lets all of them through.
+    ``made``: what else belongs to the target there, whose load is part of the answer.
     """
 
     path: TrafficPath | None = None
@@ -69,6 +80,7 @@ class Demand:
     storage: Mapping[str, Json] = field(default_factory=dict)
     volumes: tuple[Role, ...] = ()
     ports: int = 1
+    made: Made = Made()
 
 
 NO_DEMAND = Demand()

@@ -95,8 +95,9 @@ def _network(texts: Texts) -> dict[str, float]:
 def summarise(samples: Sequence[Sample]) -> Mapping[str, float]:
     """The usage over a trial, from its first and last sample: ``cpu.user`` (with nice), ``.system``, ``.softirq``, ``.steal``, ``.iowait``, ``.busy``
     as ratios of the CPUs' time, the same as ``host.cpu.*`` for all CPUs of the host; ``net.rx``, ``net.tx`` in B/s; the highest ``memory.used`` (B)
-    and ``load.1m``; of containers that were looked at ``container.NAME.cpu`` (CPU time in s) and the highest ``container.NAME.memory`` (B). Busy is
-    everything but idle, waiting for a disk, and stolen. Empty with fewer than two samples.
+    and ``load.1m``; of containers that were looked at ``container.NAME.cpu`` (CPU time in s) and the highest ``container.NAME.memory`` (B), or
+    ``container.NAME.unseen`` (1) where it is known that one is not known; NAME is a container beside the role, or ``KIND/WORKLOAD/CONTAINER``.
+    Busy is everything but idle, waiting for a disk, and stolen. Empty with fewer than two samples.
     """
     if len(samples) < 2:
         return {}

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from ..errors import BenchspecError, Interrupted, RunFailed, StorageError
 from ..journal import Journal, Record
+from ..ports import Made
 from ..results import Finding, FindingLevel
 from ..rundir import RunDirectory
 from ..spec import Experiment, Json, Spec
@@ -19,7 +20,7 @@ from .events import Event, Observer
 from .interrupts import Interrupts
 from .standing import ADOPTED, BEGUN, DESTROYED, FAILED, READY, WHOLE_RUN, Bringing, Standing, Standings
 from .step_order import RUN, SESSION, OwnStep, all_steps, falling, rising, steps_per
-from .step_places import Runners, is_plural
+from .step_places import Runners, is_plural, releases_on
 from .step_workdirs import Door
 from .steps import StepBench
 
@@ -53,7 +54,7 @@ class Stage:
         is_busy: Callable[[str], bool] = lambda target: False,
     ) -> None:
         self._run_id, self._again = directory.run_id, "down" if directory.is_upkeep else "clean"
-        self._spec = spec
+        self._spec, self._runners = spec, runners
         self._journal = journal
         self._observer = observer
         self._on_up = on_up
@@ -154,6 +155,14 @@ class Stage:
             return self.filled(experiment, session)
         except RunFailed:
             return experiment
+
+    def made(self, target: str, session: int, site: str) -> Made:
+        """What manifests and charts of the target's steps made on ``site``, for the run and for ``session``."""
+        found = self._spec.target(target)
+        manifests = any(own.step.action == "manifest" for own in all_steps(found))
+        last = [self._standings.last.get((target, number)) for number in (WHOLE_RUN, session)]
+        ids = tuple(one.bringing.allocation_id for one in last if one is not None and manifests)
+        return Made(allocation_ids=ids, releases=releases_on(found, site, self._runners))
 
     def leave(self, target: str, session: int) -> None:
         """The last allocation of ``target`` in ``session`` is done: destroy what was brought up for the session."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ...workloads.registry import get_workload
 from ..errors import BenchspecError, RunFailed
-from ..ports import Allocation, Command, Commands, Demand, Endpoint, Job, Node, Sampler, SecretKeeper, Server, Session, Surroundings, Workload
+from ..ports import Allocation, Command, Commands, Demand, Endpoint, Job, Made, Node, Sampler, SecretKeeper, Server, Session, Surroundings, Workload
 from ..results import Fact
 from ..secrets import REFERENCE, Keeper, parse_reference, split_environment
 from ..spec import Experiment, Json, Role
@@ -26,7 +26,9 @@ class Place:
     Every method raises SiteLost when the connection to one of the sites is lost for good.
     """
 
-    def __init__(self, experiment: Experiment, sessions: Mapping[str, Session], allocation_id: str) -> None:
+    def __init__(
+        self, experiment: Experiment, sessions: Mapping[str, Session], allocation_id: str, made: Callable[[str], Made] = lambda site: Made()
+    ) -> None:
         self.experiment = experiment
         self.allocation_id = allocation_id
         self.secrets: set[str] = set()
@@ -38,7 +40,7 @@ class Place:
             for site in dict.fromkeys(self._site_of.values()):
                 roles = [place for place in experiment.roles if place.site == site]
                 with on_site(site):
-                    self._allocations[site] = sessions[site].allocate(roles, allocation_id, _demand(experiment))
+                    self._allocations[site] = sessions[site].allocate(roles, allocation_id, _demand(experiment, made(site)))
         except BaseException:
             self.abandon()
             raise
@@ -186,7 +188,7 @@ def ports_of(experiment: Experiment) -> int:
     return count(experiment.parameters)
 
 
-def _demand(experiment: Experiment) -> Demand:
+def _demand(experiment: Experiment, made: Made) -> Demand:
     return Demand(
         path=experiment.path,
         placement=experiment.placement,
@@ -194,6 +196,7 @@ def _demand(experiment: Experiment) -> Demand:
         storage=experiment.storage,
         volumes=volumes_of(experiment),
         ports=ports_of(experiment),
+        made=made,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ..errors import BenchspecError, RunFailed, SpecError, StorageError, TransportLost
 from ..gates import describe
@@ -89,7 +90,7 @@ class RoundBench:
     def _allocate(self, experiment: Experiment, allocation_id: str, session: int, missing: Sequence[Slot]) -> Place | None:
         self.journal.append(ALLOCATED, {"allocation_id": allocation_id, "experiment_id": experiment.id, "session": session})
         try:
-            return Place(experiment, self.sites.sessions, allocation_id)
+            return Place(experiment, self.sites.sessions, allocation_id, partial(self.stage.made, experiment.target, session))
         except (TransportLost, StorageError):
             raise
         except RunFailed as error:

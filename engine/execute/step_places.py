@@ -10,7 +10,7 @@ from ..cluster_steps import is_of_cluster
 from ..errors import RunFailed
 from ..ports import Divisible, Runner, StepRunner
 from ..spec import Role, Site, Spec, Step, Target
-from .step_order import all_steps
+from .step_order import RUN, SESSION, all_steps, rising
 
 CONTROLLER, HOSTS = "controller", "hosts"
 """What ``on`` may say besides roles: this machine, every host of the target."""
@@ -150,6 +150,13 @@ def steered_site(target: Target, step: Step, runners: Runners) -> Site | None:
     """The site that a step on the controller is about: the one it names, else the target's only one that has no hosts; None where there is none."""
     found = [site for site in _sites(target, step).values() if not _hosts(site, runners)]
     return found[0] if len(found) == 1 else None
+
+
+def releases_on(target: Target, site: str, runners: Runners) -> tuple[tuple[str, str], ...]:
+    """The releases that the target's charts have on ``site``, each with its namespace as written ("": the site's)."""
+    charts = (own.step for per in (RUN, SESSION) for own in rising(target, per) if own.step.action == "chart")
+    there = [step for step in charts if (about := steered_site(target, step, runners)) is not None and about.name == site]
+    return tuple((str(step.arguments.get("namespace", "")), str(step.arguments.get("release", step.name))) for step in there)
 
 
 def places_of_all(targets: Iterable[Target], runners: Runners) -> dict[tuple[str, Role], StepPlace]:

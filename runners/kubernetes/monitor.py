@@ -6,7 +6,7 @@ It costs the pod two short programs per interval (docs/adr/0015). What the pod's
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ...engine import usage
@@ -14,7 +14,6 @@ from ...engine.errors import RunFailed
 from ...engine.ports import Sample
 from . import containers
 from .container import Container
-from .kubelet import KubeletWatch
 from .manifests import MEMORY
 from .scripts import quote
 
@@ -29,13 +28,18 @@ _SPLIT = b"==samples==\n"
 
 class PodSampler:
     """Samples at the start, every ``interval_s`` and at the stop. ``cpus``: those a role is pinned to, empty for all; ``beside``: the pod's further
-    containers that tell what they use; ``watch``: of the others.
+    containers that tell what they use; ``watched``: ends the watch over others and tells what they used.
     """
 
     def __init__(
-        self, container: Container, interval_s: float, cpus: Sequence[int] = (), beside: Sequence[str] = (), watch: KubeletWatch | None = None
+        self,
+        container: Container,
+        interval_s: float,
+        cpus: Sequence[int] = (),
+        beside: Sequence[str] = (),
+        watched: Callable[[], Mapping[str, float]] = dict,
     ) -> None:
-        self._watch = watch
+        self._watched = watched
         self._container, self._cpus, self._beside = container, tuple(cpus), tuple(beside)
         self._file = f"{MEMORY}/monitor-{secrets.token_hex(4)}"
         self._samples: Sequence[Sample] | None = None
@@ -57,7 +61,7 @@ class PodSampler:
                 after = {**containers.read(self._container.name, own), **containers.ask(self._container, self._beside)}
             except RunFailed:
                 rows, after = b"", {}  # the trial's own error tells what became of the pod
-            others = self._watch.stop() if self._watch else {}
+            others = self._watched()
             before = {**dict.fromkeys(others, 0.0), **self._before}
             self._samples = _joined(self._read(rows.decode("utf-8", "replace")), before, {**others, **after})
         return self._samples

@@ -53,6 +53,7 @@ class RoleOptions:
 class Options:
     """A site's options. ``ttl_s``: after this the cluster itself removes what was left.
 
+    ``watch``: the labels of further pods that belong to the target, which are watched while it is measured.
     ``privileged``: of the pods that look at nodes where ``privileged_probe`` allows it, never of those that measure.
     """
 
@@ -69,6 +70,7 @@ class Options:
     ingress_class: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
+    watch: Mapping[str, str] = field(default_factory=dict)
     ttl_s: float = DEFAULT_TTL_S
     pin_required: bool = False
     privileged_probe: bool = False
@@ -109,6 +111,7 @@ def read_options(site: Site) -> Options:
         ingress_class=_text(given.get("ingress_class")),
         labels=_texts(given.get("labels")),
         annotations=_texts(given.get("annotations")),
+        watch=_texts(given.get("watch")),
         ttl_s=_quantity(given["ttl"], Dimension.TIME, site) if "ttl" in given else DEFAULT_TTL_S,
         pin_required=given.get("pin") == "required",
         privileged_probe=_mapping(given.get("probe")).get("privileged") is True,

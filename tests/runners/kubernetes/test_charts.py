@@ -15,10 +15,12 @@ from benchspec.cli.run import create_directory, read_scripts
 from benchspec.cli.standing import held
 from benchspec.engine.errors import MissingTool
 from benchspec.engine.execute.chart_archive import pack
+from benchspec.engine.execute.step_places import releases_on
 from benchspec.engine.execute.upkeep import kept_scripts
 from benchspec.engine.ports import ChartUse
 from benchspec.engine.spec import LoadedSpec, Site
 from benchspec.runners.kubernetes.runner import KubernetesRunner
+from benchspec.runners.registry import get_runner
 from tests.execute.bench import run_cli, write_spec
 
 RUNNER = KubernetesRunner()
@@ -70,6 +72,16 @@ def test_a_plan_shows_what_helm_will_be_told(tmp_path: Path) -> None:
     assert "values.yaml (sha256 " in shown.stdout
     assert "destroy install.removal" in shown.stdout
     assert "helm uninstall --namespace=default" in shown.stdout
+
+
+def test_a_release_is_looked_for_where_its_step_puts_it(tmp_path: Path) -> None:
+    shutil.copytree(CHART, tmp_path / "echo")
+    (target,) = loaded(spec(tmp_path, name="./echo", release="vault", namespace="away")).spec.targets
+    (site,) = {site.name for site in target.sites.values()}
+    assert releases_on(target, site, get_runner) == (("away", "vault"),)
+    assert releases_on(target, "elsewhere", get_runner) == ()
+    (target,) = loaded(spec(tmp_path, name="./echo")).spec.targets
+    assert releases_on(target, site, get_runner) == (("", "install"),)
 
 
 def test_charts_without_version_or_from_elsewhere_are_refused(tmp_path: Path) -> None:

@@ -6,42 +6,68 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 from benchspec.engine import usage
-from benchspec.engine.ports import Session
+from benchspec.engine.ports import Demand, Made, Session
 from benchspec.engine.spec import Role, Site
 from benchspec.runners.kubernetes import kubelet, monitor, rights
 from benchspec.runners.kubernetes.allocation import PodAllocation
 from benchspec.runners.kubernetes.api import Api
 from benchspec.runners.kubernetes.container import Container
-from benchspec.runners.kubernetes.kubelet import KubeletWatch
+from benchspec.runners.kubernetes.kubelet import KubeletWatch, Watched
+from benchspec.runners.kubernetes.names import Ownership
 from benchspec.runners.kubernetes.options import read_options
+from benchspec.runners.kubernetes.watching import UNSEEN, workload_of
 from tests.cluster.cluster import Cluster
 from tests.runners.kubernetes.conftest import allocate
 
 NAMESPACE = "kubelet-stats"
-BUSY = {"name": "busy", "image": "localhost/tools:1", "command": ["sh", "-c", "while :; do :; done"], "cpu": "50m", "memory": "32 MiB"}
+BUSY: dict[str, Any] = {
+    "name": "busy",
+    "image": "localhost/tools:1",
+    "command": ["sh", "-c", "while :; do :; done"],
+    "cpu": "50m",
+    "memory": "32 MiB",
+}
 MOMENTS = {at: {"cpu": 100.0 + 0.5 * at, "memory": 1000.0 + at} for at in (0.0, 12.0, 25.0, 37.0, 49.0, 61.0)}
 
 
-def test_the_rate_between_what_was_seen_stands_for_the_trial() -> None:
-    found = kubelet.estimate("envoy", MOMENTS, 10.0, 60.0)
-    assert found == {"container.envoy.cpu": pytest.approx(25.0), "container.envoy.memory": 1049.0}
+def test_the_rate_between_what_was_renewed_stands_for_the_trial() -> None:
+    assert kubelet.estimate(MOMENTS, 70.0) == {"cpu": pytest.approx(35.0), "memory": 1061.0}
 
 
-@pytest.mark.parametrize(
-    ("began", "ended"),
-    [(13.0, 23.0), (13.0, 36.0), (10.0, 36.5)],  # nothing seen, once, and twice in less than half of the time
-)
-def test_a_trial_that_was_hardly_seen_is_unknown(began: float, ended: float) -> None:
-    assert kubelet.estimate("envoy", MOMENTS, began, ended) == {}
+@pytest.mark.parametrize(("moments", "length_s"), [(1, 10.0), (2, 20.0), (3, 50.0), (6, 160.0)])
+def test_a_trial_that_was_hardly_seen_is_unknown(moments: int, length_s: float) -> None:
+    """Nothing new was seen, one thing, or two and more in less than a third of the time."""
+    assert kubelet.estimate(dict(list(MOMENTS.items())[:moments]), length_s) == {}
 
 
 def test_a_container_that_was_started_anew_is_unknown() -> None:
-    assert kubelet.estimate("envoy", {0.0: {"cpu": 9.0}, 10.0: {"cpu": 1.0}}, 0.0, 10.0) == {}
+    assert kubelet.estimate({0.0: {"cpu": 9.0}, 5.0: {"cpu": 9.5}, 10.0: {"cpu": 1.0}}, 10.0) == {}
+
+
+def test_pods_of_one_workload_are_added_up_if_all_were_seen() -> None:
+    one, other = {"cpu": 1.0, "memory": 8.0}, {"cpu": 2.0}
+    assert kubelet.add_up("deployment/a/b", [one, one]) == {"container.deployment/a/b.cpu": 2.0, "container.deployment/a/b.memory": 16.0}
+    assert kubelet.add_up("deployment/a/b", [one, other]) == {"container.deployment/a/b.cpu": 3.0}
+    assert kubelet.add_up("deployment/a/b", [one, {}]) == {"container.deployment/a/b.unseen": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("owner", "labels", "workload"),
+    [
+        (("ReplicaSet", "echo-66f7d9c6b4"), {"pod-template-hash": "66f7d9c6b4"}, "deployment/echo"),
+        (("ReplicaSet", "echo"), {}, "replicaset/echo"),
+        (("StatefulSet", "vault"), {"pod-template-hash": "x"}, "statefulset/vault"),
+        (None, {}, "pod/echo-1"),
+    ],
+)
+def test_a_pod_is_called_as_what_made_it(owner: tuple[str, str] | None, labels: dict[str, str], workload: str) -> None:
+    owners = [{"kind": "ConfigMap", "name": "bs-steps"}, *([{"kind": owner[0], "name": owner[1], "controller": True}] if owner else [])]
+    assert workload_of({"name": "echo-1", "labels": labels, "ownerReferences": owners}) == workload
 
 
 def test_the_kubelet_s_format() -> None:
@@ -69,31 +95,58 @@ def _kubeconfig(cluster: Cluster, name: str) -> Path:
     return path
 
 
-def test_kubelet_and_control_group_agree(users: Callable[[str], Path], connect: Callable[..., Session], monkeypatch: pytest.MonkeyPatch) -> None:
-    """And the monitor beside them takes ever fewer samples, and leaves nothing behind."""
+def busy_deployment(name: str, labels: dict[str, str], replicas: int) -> dict[str, Any]:
+    """As busy in each pod as the sidecar."""
+    limits = {"cpu": BUSY["cpu"], "memory": "32Mi"}
+    container = {"name": "busy", "image": BUSY["image"], "command": BUSY["command"], "resources": {"requests": limits, "limits": limits}}
+    template = {"metadata": {"labels": {"app": name, **labels}}, "spec": {"terminationGracePeriodSeconds": 0, "containers": [container]}}
+    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": template}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec}
+
+
+def test_kubelets_and_control_groups_agree(
+    cluster: Cluster, users: Callable[[str], Path], connect: Callable[..., Session], run_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a sidecar, of pods that steps made and that the site names. The monitor beside them takes ever fewer samples, and leaves nothing."""
     monkeypatch.setattr(monitor, "_ROUNDS", 2)
-    own = {"namespace": NAMESPACE, "roles": {"client": {"sidecars": [BUSY]}}}
-    allocation = cast(PodAllocation, allocate(connect(kubeconfig=str(users("seer")), **own), Role.CLIENT))
+    ours = Ownership(run_id=run_id, site="here", extra={}).labels("a-up")
+    cluster.control_plane.apply([busy_deployment("made", ours, 2), busy_deployment("named", {}, 1), busy_deployment("other", {}, 1)])
+    for name in ("made", "named"):
+        cluster.kubectl("wait", f"--namespace={NAMESPACE}", f"deployment/{name}", "--for=condition=Available", "--timeout=120s")
+    own = {"namespace": NAMESPACE, "roles": {"client": {"sidecars": [BUSY]}}, "watch": {"app": "named"}}
+    session = connect(kubeconfig=str(users("seer")), **own)
+    allocation = cast(PodAllocation, allocate(session, Role.CLIENT, demand=Demand(made=Made(allocation_ids=("a-0", "a-up")))))
     try:
         share = allocation.share(Role.CLIENT)
         known = Site(name="here", runner="kubernetes", options={"kubeconfig": str(users("stranger")), "namespace": NAMESPACE})
         stranger = Api(read_options(known), "here")
-        blind = KubeletWatch(stranger, share.node, share.container.pod, ["busy"], share.offset_s)
+        sidecar = Watched(role=Role.CLIENT, name="busy", node=share.node, namespace=NAMESPACE, pod=share.container.pod, container="busy")
+        assert [fact for fact in allocation.observe(allocation.surroundings())[Role.CLIENT] if fact.name == UNSEEN] == []
+        blind = KubeletWatch(stranger, [sidecar])
         sampler = allocation.sample(Role.CLIENT, 0.2)
-        watch = KubeletWatch(share.container.api, share.node, share.container.pod, ["busy"], share.offset_s)
+        watch, running = KubeletWatch(share.container.api, [sidecar]), allocation._watching._watch
+        assert running is not None
         deadline = time.monotonic() + 180
-        while time.monotonic() < deadline:  # the kubelet renews its figures every 10 to 15 s, later where it gets no CPU
+        while time.monotonic() < deadline:  # kubelets renew their figures every 10 to 20 s, later where they get no CPU
             time.sleep(1)
-            if watch.estimate():
+            if not any(name.endswith(".unseen") for name in (*watch.told(Role.CLIENT), *running.told(Role.CLIENT))):
                 break
-        seen, samples = watch.stop(), sampler.stop()
+        watch.stop()
+        seen, samples = watch.told(Role.CLIENT), sampler.stop()
         told = usage.summarise(samples)
         assert 4 < len(samples) < 40  # every 0.2 s it would be five a second
         _await_quiet(share.container)
         assert seen.keys() == {"container.busy.cpu", "container.busy.memory"}
         assert told["container.busy.cpu"] / 4 < seen["container.busy.cpu"] < told["container.busy.cpu"] * 4
         assert seen["container.busy.memory"] > 0
-        assert blind.stop() == {}
+        made, named = told["container.deployment/made/busy.cpu"], told["container.deployment/named/busy.cpu"]
+        assert told["container.busy.cpu"] / 4 < named < told["container.busy.cpu"] * 4
+        assert told["container.busy.cpu"] / 2 < made < told["container.busy.cpu"] * 8
+        assert told["container.deployment/made/busy.memory"] > 0
+        assert not any("other" in name for name in told)
+        blind.stop()
+        assert blind.told(Role.CLIENT) == {"container.busy.unseen": 1.0}
+        assert "the right to get nodes/proxy is missing" in str(kubelet.find_problem(stranger, share.node))
     finally:
         allocation.release()
 

@@ -67,7 +67,10 @@ def test_a_chart_is_installed_loaded_and_removed(cluster: Cluster, tmp_path: Pat
     path, run = spec(cluster, tmp_path), tmp_path / "run"
     done = run_cli("run", str(path), "--yes", "--out", str(run))
     assert done.returncode == 0, done.stderr
-    assert [trial.status for trial in read_run(run).trials] == [TrialStatus.VALID] * 2
+    trials = read_run(run).trials
+    assert [trial.status for trial in trials] == [TrialStatus.VALID] * 2
+    for trial in trials:  # the chart's pod was looked at, although so short a trial may not show what it used
+        assert {name.rpartition(".")[0] for name in trial.usage["server"] if "/" in name} == {"container.deployment/chart-echo/echo"}
     note = next(json.loads(file.read_bytes()) for file in (run / "raw-steps").glob("**/*stdout*") if "-note-" in file.parent.name)
     assert note["metadata"]["annotations"]["greeting"] == "namespace/default"
     assert releases(cluster) == []
