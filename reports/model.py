@@ -289,11 +289,16 @@ class LoadRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerRow:
-    """What one container of a role's pod used: CPU time in a trial and for each request or operation, and its working set. Empty: not known."""
+    """What a container used: CPU time in a trial and for each request or operation, and its working set. Empty: not known.
+
+    ``pod`` is the role whose pod it is in, or the workload that made its pods (``deployment/echo``), which no role has.
+    """
 
     target: str
     cell: str
     role: str
+    site: str
+    pod: str
     container: str
     cpu: str
     per_sample: str
@@ -331,6 +336,7 @@ class View:
     labels: tuple[Item, ...] = field(default=())
     loads: tuple[LoadRow, ...] = ()
     containers: tuple[ContainerRow, ...] = ()
+    unseen: tuple[str, ...] = ()
 
     @property
     def figures(self) -> tuple[Figure, ...]:

@@ -1,4 +1,4 @@
-"""What nodes and containers were busy with while it was measured: means over valid trials of what the monitors saw."""
+"""What nodes and containers were busy with while it was measured: means over valid trials of what the monitors saw, and what they did not see."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from .model import ContainerRow, LoadRow
 from .numbers import scale_column, write_share
 
 _STATES = ("busy", "user", "system", "softirq", "iowait", "steal")
+_UNSEEN = "containers.unseen"
+_SELDOM = "some trial was too short for a kubelet, which renews its figures every 10 to 20 s, or was not watched to its end, or one was started anew"
+_CONTAINER = "container."
 _ROLE, _OWN = "role", "its own"
 """What runners call the container of a role's own programs, and what pages do: no container's name has a space, so it can be no sidecar's."""
 
@@ -28,23 +31,53 @@ def list_loads(run: RunData, titles: Mapping[str, str]) -> tuple[LoadRow, ...]:
 
 
 def list_containers(run: RunData, titles: Mapping[str, str]) -> tuple[ContainerRow, ...]:
-    """One row per experiment, role and container that was looked at, the one of the role's own programs first."""
+    """One row per experiment and container that was looked at: of each role's pod, first that of its own programs, then of those that steps made.
+
+    Containers of one name in several pods of a workload are one row.
+    """
     rows = []
     for experiment, role, trials in _watched(run):
-        names = dict.fromkeys(name.split(".")[1] for trial in trials for name in trial.usage.get(role, {}) if name.startswith("container."))
-        for name in sorted(names, key=lambda name: (name != _ROLE, name)):
+        site = next((place.site for place in experiment.roles if place.role == role), "")
+        names = dict.fromkeys(_named(name) for trial in trials for name in trial.usage.get(role, {}) if name.startswith(_CONTAINER))
+        for name in sorted(names, key=lambda name: (name != _ROLE, "/" in name, name)):
+            made_by, _, container = name.rpartition("/")
             rows.append(
                 ContainerRow(
                     target=titles[experiment.target],
                     cell=experiment.cell,
-                    role=role,
-                    container=_OWN if name == _ROLE else name,
+                    role="" if made_by else role,
+                    site=site,
+                    pod=made_by or role,
+                    container=_OWN if name == _ROLE else container,
                     cpu=_quantity(_mean(trials, role, f"container.{name}.cpu"), "s"),
                     per_sample=_quantity(_per_sample(trials, role, f"container.{name}.cpu"), "s"),
                     memory=_quantity(_mean(trials, role, f"container.{name}.memory"), "B"),
                 )
             )
     return tuple(rows)
+
+
+def list_unseen(run: RunData, rows: Sequence[ContainerRow]) -> tuple[str, ...]:
+    """A sentence per site about what is not known of its containers: which, and why."""
+    reasons: dict[str, dict[str, None]] = {}
+    unknown: dict[str, dict[str, None]] = {}
+    for facts in run.facts:
+        if value := facts.value(_UNSEEN):
+            reasons.setdefault(facts.site, {})[str(value)] = None
+    for row in rows:
+        if not row.cpu:
+            unknown.setdefault(row.site, {})[f"{row.container} of {row.pod}"] = None
+    return tuple(_unseen(site, list(unknown.get(site, ())), list(reasons.get(site, (_SELDOM,)))) for site in sorted(unknown.keys() | reasons.keys()))
+
+
+def _unseen(site: str, containers: Sequence[str], reasons: Sequence[str]) -> str:
+    what = f"these containers used: {', '.join(containers)}" if containers else "some containers used"
+    return f"On site {site} it is not known what {what}. Why: {'; '.join(reasons)}."
+
+
+def _named(figure: str) -> str:
+    """The container that a figure is about."""
+    return figure.removeprefix(_CONTAINER).rpartition(".")[0]
 
 
 def _watched(run: RunData) -> Iterator[tuple[Experiment, str, Sequence[Trial]]]:

@@ -20,7 +20,7 @@ from .selection import compare_facts
 from .sentences import Tone
 from .sweeps import write_saturation
 from .trials import list_excluded, list_raw, tally_trials
-from .usage import list_containers, list_loads
+from .usage import list_containers, list_loads, list_unseen
 from .values import make_slugs
 
 MOST_SUBJECTS = 3
@@ -34,6 +34,7 @@ def build_view(run: RunData, analysis: Analysis) -> View:
     context = make_context(run, analysis, tallies)
     anchors = make_slugs(f"target-{t.name}" for t in run.spec.targets)
     findings = _findings(context)
+    containers = list_containers(run, context.titles)
     configurations = describe_targets(run, {t.name: anchors[f"target-{t.name}"] for t in run.spec.targets})
     return View(
         title=run.spec.title,
@@ -62,7 +63,8 @@ def build_view(run: RunData, analysis: Analysis) -> View:
         baseline=context.title(analysis.baseline) if analysis.baseline else "",
         labels=tuple(Item(name=name, text=text) for name, text in sorted(run.spec.labels.items())),
         loads=list_loads(run, context.titles),
-        containers=list_containers(run, context.titles),
+        containers=containers,
+        unseen=list_unseen(run, containers),
     )
 
 

@@ -62,7 +62,9 @@ def test_one_session_with_and_without_the_mesh(pair: tuple[Cluster, Cluster], tm
     _check_answers(tmp_path / "run")
     _check_cost(run)
     page = (tmp_path / "run" / "report" / "page.md").read_text()
-    assert "| client | envoy |" in page
+    assert "| load-envoy | client | envoy |" in page
+    assert "| serve | deployment/mesh-echo-envoy | envoy |" in page
+    assert "| serve | deployment/mesh-echo | fortio |" in page
     assert "envoy-mtls" in page
     assert "| `kubernetes.version` | 1.35.4 |" in page
     assert left(serve) == []
@@ -70,13 +72,21 @@ def test_one_session_with_and_without_the_mesh(pair: tuple[Cluster, Cluster], tm
 
 
 def _check_cost(run: RunData) -> None:
-    """What the client's proxy used is known where there is one, beside what the load generator used."""
+    """What the client's proxy used is known where there is one, beside what the load generator used; the server's containers, in the other cluster,
+    were looked at, whether or not so short a trial shows what they used.
+    """
     targets = {experiment.id: experiment.target for experiment in run.experiments}
     for trial in run.trials:
         used = trial.usage["client"].get("container.envoy.cpu")
         assert (used is None) == (targets[trial.experiment_id] == "none")
         assert used is None or 0 < used < 60
         assert trial.usage["client"]["container.role.cpu"] > 0
+        assert not [name for name in trial.usage["client"] if "/" in name]
+        servers = ["mesh-echo/fortio"] if targets[trial.experiment_id] == "none" else ["mesh-echo-envoy/fortio", "mesh-echo-envoy/envoy"]
+        looked_at = {name.rpartition(".")[0] for name in trial.usage["server"] if "/" in name}
+        assert looked_at == {f"container.deployment/{name}" for name in servers}
+        for name in looked_at:
+            assert (f"{name}.cpu" in trial.usage["server"]) != (f"{name}.unseen" in trial.usage["server"])
 
 
 def _check_answers(run: Path) -> None:

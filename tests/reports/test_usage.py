@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchspec.engine.results import Measurement, RunData, Trial, TrialKind
+from benchspec.engine.results import Fact, FactSet, Measurement, RunData, Trial, TrialKind
 from benchspec.reports import html, markdown
-from benchspec.reports.usage import list_containers, list_loads
+from benchspec.reports.usage import list_containers, list_loads, list_unseen
 from benchspec.reports.view import build_view
 from tests.reports.sample_run import make_analysis, make_run
 
@@ -50,6 +50,29 @@ def test_containers_are_shown_by_trial_and_by_request() -> None:
 def test_a_sidecar_called_like_its_role_is_told_from_it() -> None:
     rows = list_containers(watched({"client": {"container.client.cpu": 3.0, "container.role.cpu": 1.0}}), TITLES)
     assert [(row.role, row.container, row.cpu) for row in rows] == [("client", "its own", "1.000 s"), ("client", "client", "3.000 s")]
+
+
+def test_containers_that_steps_made_are_told_from_those_of_roles_by_pod_and_site() -> None:
+    made = {"container.statefulset/v.1/envoy.cpu": 2.0, "container.statefulset/v.1/envoy.memory": 2.0**20, "container.envoy.cpu": 1.0}
+    own, other = list_containers(watched({"client": made}), TITLES)
+    site = next(place.site for place in WATCHED.roles if place.role == "client")
+    assert (own.site, own.pod, own.role, own.container, own.cpu) == (site, "client", "client", "envoy", "1.000 s")
+    assert (other.site, other.pod, other.role, other.container, other.cpu) == (site, "statefulset/v.1", "", "envoy", "2.000 s")
+
+
+def test_what_is_not_known_of_containers_is_told_with_the_reason() -> None:
+    run = watched({"client": {"container.deployment/echo/envoy.unseen": 1.0}})
+    (row,) = rows = list_containers(run, TITLES)
+    assert (row.cpu, row.per_sample, row.memory) == ("", "", "")
+    (short,) = list_unseen(run, rows)
+    assert short.startswith(f"On site {row.site} it is not known what these containers used: envoy of deployment/echo. Why: some trial was too short")
+    facts = (Fact(name="containers.unseen", value="a right is missing", source="API"),)
+    blind = replace(run, facts=(*run.facts, FactSet(target=WATCHED.target, site=row.site, when="allocated", observed_at=1.0, facts=facts)))
+    (missing,) = list_unseen(blind, rows)
+    assert missing == f"On site {row.site} it is not known what these containers used: envoy of deployment/echo. Why: a right is missing."
+    assert list_unseen(blind, ()) == (f"On site {row.site} it is not known what some containers used. Why: a right is missing.",)
+    for page in (markdown.render_page(build_view(blind, make_analysis(blind))), html.render_page(build_view(blind, make_analysis(blind)))):
+        assert b"envoy of deployment/echo. Why: a right is missing." in page
 
 
 def test_what_is_not_known_of_every_trial_is_not_shown() -> None:
