@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -86,6 +87,16 @@ def test_another_run_waits_or_is_told_whose_turn_it_is(site: Site, connect: Conn
     with pytest.raises(Locked, match=r"run run-\d+ of \w+@"):
         RUNNER.connect(site, "run-of-another")
     assert list(RUNNER.leftovers(site, "run-of-another")) == []
+
+
+def test_sites_of_a_run_share_the_lock_until_the_last_is_closed(site: Site, connect: Connect, run_id: str) -> None:
+    first, second = connect(), RUNNER.connect(dataclasses.replace(site, name="there"), run_id)
+    first.close()
+    with pytest.raises(Locked, match=f"run {run_id} of"):
+        RUNNER.connect(site, "run-of-another")
+    second.close()
+    assert list(RUNNER.leftovers(site, run_id)) == []
+    RUNNER.connect(site, "run-of-another").close()
 
 
 def test_a_dead_controller_s_pods_keep_its_lock(site: Site, connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
