@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from typing import Any
@@ -132,6 +133,14 @@ def test_a_service_lets_all_ports_of_a_server_through() -> None:
         assert {one["nodePort"] for one in ports} == set(range(part.port, part.port + 9))
         assert max(one["nodePort"] for one in ports) < 32768
         assert len({one["name"] for one in ports}) == len(ports) == 18
+
+
+def test_a_privileged_pod_has_its_node_s_files_read_only_with_all_that_is_mounted_among_them() -> None:
+    options = dataclasses.replace(read_options(Site(name="here", runner="kubernetes")), privileged=True)
+    part = manifests.parts(options, OWNERSHIP, "a-1", [Role.CLIENT], Demand())[Role.CLIENT]
+    (container,) = manifests.job(options, OWNERSHIP, "a-1", part, Demand())["spec"]["template"]["spec"]["containers"]
+    (mount,) = (one for one in container["volumeMounts"] if one["mountPath"] == manifests.NODE)
+    assert (mount["readOnly"], mount["recursiveReadOnly"]) == (True, "IfPossible")
 
 
 def test_the_rights_name_no_wildcard_and_stay_in_the_namespace() -> None:
