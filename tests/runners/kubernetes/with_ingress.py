@@ -86,11 +86,14 @@ def test_what_fortio_sent_is_what_the_controller_passed_on(cluster: Cluster, tmp
 
     asked = sorted(ingress.accesses(cluster), key=lambda one: str(one["StartUTC"]))
     agents = [str(one.get("request_User-Agent")).partition("/")[0] for one in asked]
-    passed = [one for one, agent in zip(asked, agents, strict=True) if agent.startswith("fortio")]
+    passed = [one for one, agent in zip(asked, agents, strict=True) if agent == "fortio.org"]
     assert len(passed) == sent > 200
     assert {one["DownstreamStatus"] for one in passed} == {200}
     assert len({one["ServiceAddr"] for one in passed}) == 1
+    assert set(agents) == {"curl", "fortio.org"}
     assert agents == sorted(agents), "requests to see the way come first"
+    page = (run / "report" / "page.md").read_text()
+    assert all(f"http&#91;path={path}&#93;, traefik: " in page for path in ("pod-to-service", "ingress"))
     assert left(cluster) == ""
     cleaned = run_cli("clean", str(run))
     assert (cleaned.returncode, "nothing of this run is left" in cleaned.stdout) == (0, True), cleaned
