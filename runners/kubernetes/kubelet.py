@@ -1,7 +1,7 @@
 """What nodes' kubelets say that containers use, for those that are not asked themselves: CPU time and working set from ``/stats/summary``.
 
 A kubelet renews each container's figures every 10 to 20 s and says when. Only what it renewed during the trial counts: from the first of these
-moments to the last the CPU time grew at some rate, which stands for the trial if they span at least a third of it. No clocks are compared: what is
+moments to the last the CPU time grew at some rate, which stands for the trial if they span at least a quarter of it. No clocks are compared: what is
 new since the first look was read after it. A short trial stays unknown, and so does all without the right to ``get`` ``nodes/proxy``.
 Format: https://kubernetes.io/docs/reference/config-api/kubelet-stats.v1alpha1 (Summary).
 """
@@ -22,7 +22,7 @@ from .names import Object
 
 FIRST_S, EVERY_S = 1.0, 5.0
 """From the first pause between two looks they grow to the last: a kubelet that renews more often shows short trials, too."""
-LEAST = 1 / 3
+LEAST = 1 / 4
 """The share of the trial that a kubelet's moments must span."""
 MOST_NODES = 16
 """So many nodes at most are asked; what is on others stays unknown."""

@@ -39,9 +39,9 @@ def test_the_rate_between_what_was_renewed_stands_for_the_trial() -> None:
     assert kubelet.estimate(MOMENTS, 70.0) == {"cpu": pytest.approx(35.0), "memory": 1061.0}
 
 
-@pytest.mark.parametrize(("moments", "length_s"), [(1, 10.0), (2, 20.0), (3, 50.0), (6, 160.0)])
+@pytest.mark.parametrize(("moments", "length_s"), [(1, 10.0), (2, 20.0), (3, 60.0), (6, 200.0)])
 def test_a_trial_that_was_hardly_seen_is_unknown(moments: int, length_s: float) -> None:
-    """Nothing new was seen, one thing, or two and more in less than a third of the time."""
+    """Nothing new was seen, one thing, or two and more in less than a quarter of the time."""
     assert kubelet.estimate(dict(list(MOMENTS.items())[:moments]), length_s) == {}
 
 
