@@ -70,7 +70,8 @@ class Demand:
     """What an experiment asks of an allocation beyond its roles: the path between them, where they may lie, their image, and the volume that
     ``volumes`` (roles) get. A runner whose ``unsupported`` let the experiment pass provides it, and ignores what has no meaning on its sites.
 
-    ``ports``: how many consecutive ports its servers listen on, from their endpoint's on; whatever lies on the path lets all of them through.
+    ``ports``: how many consecutive ports its servers listen on, from their endpoint's on; ``fixed_ports``: others, which the spec itself names.
+    Whatever lies on the path lets all of them through.
     ``made``: what else belongs to the target there, whose load is part of the answer.
     """
 
@@ -80,6 +81,7 @@ class Demand:
     storage: Mapping[str, Json] = field(default_factory=dict)
     volumes: tuple[Role, ...] = ()
     ports: int = 1
+    fixed_ports: tuple[int, ...] = ()
     made: Made = Made()
 
 

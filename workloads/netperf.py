@@ -1,7 +1,8 @@
 """netperf: throughput, transaction rate and latency between two hosts, with the CPU time they cost.
 
 One ``netserver`` serves; N parallel streams are N ``netperf`` processes. Every data connection gets a fixed port behind the control port
-(test-specific ``-P ,PORT``; the remote side only, so that a short-lived local port is never reused), which firewalls and services can let through.
+(test-specific ``-P ,PORT``; the remote side only, so that a short-lived local port is never reused) or of its own (``data_port``), which firewalls
+and Services can let through.
 """
 
 from __future__ import annotations
@@ -95,8 +96,14 @@ def duration_s(parameters: Mapping[str, Json]) -> float:
 
 
 def ports(parameters: Mapping[str, Json]) -> int:
-    """The control port and one data port for each stream, behind each other."""
-    return 1 + integer(parameters, "streams", 1)
+    """The control port, and behind it one data port for each stream unless they have ports of their own."""
+    return 1 if fixed_ports(parameters) else 1 + integer(parameters, "streams", 1)
+
+
+def fixed_ports(parameters: Mapping[str, Json]) -> Sequence[int]:
+    """The data ports that ``data_port`` names, one for each stream."""
+    first = integer(parameters, "data_port", 0)
+    return range(first, first + integer(parameters, "streams", 1)) if first else ()
 
 
 def _test(parameters: Mapping[str, Json]) -> str:
@@ -139,7 +146,7 @@ def _client_argv(parameters: Mapping[str, Json], endpoint: Endpoint, stream: int
         *_interval_option(parameters),
         *_confidence_options(parameters),
         "--",
-        *_test_options(parameters, integer(parameters, "data_port", endpoint.port + 1) + stream),
+        *_test_options(parameters, (fixed_ports(parameters) or range(endpoint.port + 1, endpoint.port + ports(parameters)))[stream]),
         *("-k", ",".join(netperf_output.SELECTORS)),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ..demands import volumes_of
 from ..errors import RunFailed, StorageError, TransportLost
 from ..journal import Journal
 from ..plan import Plan
@@ -14,7 +15,7 @@ from ..spec import Experiment
 from .history import History
 from .interrupts import Interrupts
 from .observe import Observatory
-from .places import Place, volumes_of
+from .places import Place
 from .records import ALLOCATED, RELEASED
 from .rounds import name_allocation
 from .sites import SiteLost, Sites

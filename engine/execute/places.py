@@ -7,12 +7,12 @@ import dataclasses
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from ...workloads.registry import get_workload
+from ..demands import demand_of
 from ..errors import BenchspecError, RunFailed
-from ..ports import Allocation, Command, Commands, Demand, Endpoint, Job, Made, Node, Sampler, SecretKeeper, Server, Session, Surroundings, Workload
+from ..ports import Allocation, Command, Commands, Endpoint, Job, Made, Node, Sampler, SecretKeeper, Server, Session, Surroundings, Workload
 from ..results import Fact
 from ..secrets import REFERENCE, Keeper, parse_reference, split_environment
-from ..spec import Experiment, Json, Role
+from ..spec import Experiment, Role
 from .captures import references
 from .sites import on_site
 
@@ -40,7 +40,7 @@ class Place:
             for site in dict.fromkeys(self._site_of.values()):
                 roles = [place for place in experiment.roles if place.site == site]
                 with on_site(site):
-                    self._allocations[site] = sessions[site].allocate(roles, allocation_id, _demand(experiment, made(site)))
+                    self._allocations[site] = sessions[site].allocate(roles, allocation_id, demand_of(experiment, made(site)))
         except BaseException:
             self.abandon()
             raise
@@ -175,29 +175,6 @@ def _split(command: Command, site: str, sessions: Mapping[str, Session]) -> tupl
         raise RunFailed("is gone, and a secret with it", where=f"site {site}")
     with on_site(site):
         return split_environment(command.env, keeper_of(session))
-
-
-def volumes_of(experiment: Experiment) -> tuple[Role, ...]:
-    """The roles in which its workload writes to volumes (``VOLUMES``); the others get none made for them."""
-    return tuple(getattr(get_workload(experiment.tool), "VOLUMES", ()))
-
-
-def ports_of(experiment: Experiment) -> int:
-    """On how many consecutive ports its servers listen (the workload's own function ``ports``, where it has one)."""
-    count: Callable[[Mapping[str, Json]], int] = getattr(get_workload(experiment.tool), "ports", lambda _: 1)
-    return count(experiment.parameters)
-
-
-def _demand(experiment: Experiment, made: Made) -> Demand:
-    return Demand(
-        path=experiment.path,
-        placement=experiment.placement,
-        image=experiment.image,
-        storage=experiment.storage,
-        volumes=volumes_of(experiment),
-        ports=ports_of(experiment),
-        made=made,
-    )
 
 
 def _refuse_secrets(commands: Commands) -> None:

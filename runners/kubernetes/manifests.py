@@ -31,7 +31,9 @@ NODE = "/benchspec-node"
 USER = 1000
 DISK_GROUP = 6
 """``disk`` wherever Linux comes from Debian, Red Hat, SUSE, Alpine or Flatcar: raw devices belong to root and to it, and pods are not root."""
-_NODE_PORTS = (30000, 2768)
+NODE_PORTS = range(30000, 32768)
+"""Those that clusters give unless somebody has set others."""
+_PORTS = range(20000, 30000)
 _HOST = "kubernetes.io/hostname"
 _SERVICES = frozenset({TrafficPath.POD_TO_SERVICE, TrafficPath.HOST_TO_SERVICE, TrafficPath.INGRESS})
 _HTTP_PORT = 80
@@ -94,13 +96,14 @@ def _part(options: Options, ownership: Ownership, allocation_id: str, role: Role
     name = object_name(role, ownership.run_id, ownership.site, allocation_id)
     on_host = own.host_network or demand.path in (_HOST_CLIENTS if role in CLIENTS else _HOST_SERVERS)
     served = role not in CLIENTS and (demand.path in _SERVICES or demand.path is TrafficPath.NODE_PORT)
-    first, count = _NODE_PORTS if demand.path is TrafficPath.NODE_PORT and served else (20000, 10000)
+    given = NODE_PORTS if demand.path is TrafficPath.NODE_PORT and served else _PORTS
+    free = [p for p in given[: len(given) - demand.ports + 1] if not any(0 <= fixed - p < demand.ports for fixed in demand.fixed_ports)]
     volume = f"{name}-v" if role in demand.volumes and demand.storage.get("class") else None
     behind = served and demand.path is TrafficPath.INGRESS
     return Part(
         role=role,
         name=name,
-        port=_HTTP_PORT if behind else first + int(name[-10:], 16) % (count - demand.ports + 1),
+        port=_HTTP_PORT if behind else free[int(name[-10:], 16) % len(free)],
         image=demand.image or own.image,
         options=own,
         host_network=on_host,
@@ -256,7 +259,8 @@ def service(ownership: Ownership, allocation_id: str, part: Part, demand: Demand
     open_ = demand.path is TrafficPath.NODE_PORT
     ports = [
         {"name": f"{p.lower()}-{port}", "protocol": p, "port": port, "targetPort": port, **({"nodePort": port} if open_ else {})}
-        for port in range(part.port, part.port + demand.ports) for p in (("TCP",) if part.ingress else ("TCP", "UDP"))
+        for port in (*range(part.port, part.port + demand.ports), *demand.fixed_ports)
+        for p in (("TCP",) if part.ingress else ("TCP", "UDP"))
     ]  # fmt: skip
     labels = ownership.labels(allocation_id, part.role)
     return {

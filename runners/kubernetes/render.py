@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from ...engine.ports import Command, Commands, Demand, Endpoint, RenderedFile, Surroundings
+from ...engine.demands import demand_of
+from ...engine.ports import Command, Commands, Endpoint, RenderedFile, Surroundings
 from ...engine.shell_script import to_script
 from ...engine.spec import Experiment, Role, Site
 from . import manifests
@@ -14,20 +15,6 @@ from .options import read_options
 
 _OWNER = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "", "uid": "UID"}}
 _RUN, _ALLOCATION = "RUN", "ALLOCATION"
-
-
-def demand_of(experiment: Experiment) -> Demand:
-    """What the experiment asks for; a volume is shown for the client wherever the target claims a class, and a port for each netperf stream."""
-    volumes = (Role.CLIENT,) if experiment.tool in ("fio", "diskspd") and experiment.storage.get("class") else ()
-    streams = experiment.parameters.get("streams", 1)
-    return Demand(
-        path=experiment.path,
-        placement=experiment.placement,
-        image=experiment.image,
-        storage=experiment.storage,
-        volumes=volumes,
-        ports=1 + streams if experiment.tool == "netperf" and isinstance(streams, int) else 1,
-    )
 
 
 def placeholders(experiment: Experiment, site: Site) -> Surroundings:

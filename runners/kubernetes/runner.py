@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from ...engine.demands import demand_of, volumes_of
 from ...engine.errors import RunFailed
 from ...engine.ports import ChartUse, Commands, Leftover, Problem, RenderedFile, Session, Surroundings
 from ...engine.results import Finding
 from ...engine.spec import Experiment, Placement, Role, Site, Step, TrafficPath
-from .manifests import RAW
+from .manifests import NODE_PORTS, RAW
 from .options import is_pinned, read_options
 
 _PATHS = frozenset({
@@ -32,6 +33,14 @@ def _unfit_volumes(experiment: Experiment, wanted: bool) -> Iterator[Problem]:
             yield Problem(message=f"found storage.{said[0]} and mode: Block, where there is no file system", remedy=f"leave out {said[0]}")
 
 
+def _unfit_ports(experiment: Experiment) -> Iterator[Problem]:
+    """Ports that the spec names and no NodePort can have."""
+    others = [port for port in demand_of(experiment).fixed_ports if port not in NODE_PORTS]
+    if others and experiment.path is TrafficPath.NODE_PORT:
+        told = f"{NODE_PORTS[0]} to {NODE_PORTS[-1]}"
+        yield Problem(message=f"found port {others[0]} for {experiment.tool} on path node-port, expected {told}", remedy="name none, or one of these")
+
+
 class KubernetesRunner:
     """Runs programs in pods of one namespace."""
 
@@ -39,9 +48,7 @@ class KubernetesRunner:
 
     def unsupported(self, experiment: Experiment, site: Site) -> Sequence[Problem]:
         """Why this experiment cannot run here: paths that no pod takes, images without the digest the site wants, classes without provisioner."""
-        from . import render
-
-        problems = []
+        problems = [*_unfit_ports(experiment)]
         if experiment.path not in _PATHS:
             problems.append(Problem(
                 message=f"found path {experiment.path}, expected one of {', '.join(sorted(path for path in _PATHS if path))}",
@@ -68,9 +75,10 @@ class KubernetesRunner:
                 remedy="name the image by its digest",
             ))  # fmt: skip
         storage = experiment.storage
-        if render.demand_of(experiment).volumes and storage.get("create") is True and not storage.get("provisioner"):
+        wanted = bool(volumes_of(experiment) and storage.get("class"))
+        if wanted and storage.get("create") is True and not storage.get("provisioner"):
             problems.append(Problem(message="found storage with create: true and no provisioner", remedy="name the provisioner of the class"))
-        return [*problems, *_unfit_volumes(experiment, bool(render.demand_of(experiment).volumes))]
+        return [*problems, *_unfit_volumes(experiment, wanted)]
 
     def unsupported_step(self, step: Step, site: Site) -> Sequence[Problem]:
         """Why this lifecycle step cannot be carried out here: charts of no certain version, what no condition is, hosts that there are not."""

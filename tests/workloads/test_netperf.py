@@ -39,6 +39,11 @@ def test_every_stream_has_a_data_port_of_its_own() -> None:
     assert option(argv({"streams": 2, "data_port": 30000}, stream=1), "-P") == ",30001"
 
 
+def test_the_ports_that_streams_use_are_those_that_are_asked_for() -> None:
+    assert (netperf.ports({"streams": 3}), list(netperf.fixed_ports({"streams": 3}))) == (4, [])
+    assert (netperf.ports({"streams": 2, "data_port": 30000}), list(netperf.fixed_ports({"streams": 2, "data_port": 30000}))) == (1, [30000, 30001])
+
+
 def test_request_response_options() -> None:
     command = argv({"test": "TCP_CRR", "request_size": "64 B", "response_size": "16 KiB", "no_delay": True, "cpu": False})
     assert option(command, "-r") == "64,16384"

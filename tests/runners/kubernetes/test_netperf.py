@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from benchspec.engine.execute.places import ports_of
-from benchspec.engine.ports import Demand, Session
+from benchspec.engine.demands import demand_of
+from benchspec.engine.ports import Session
 from benchspec.engine.spec import Experiment, Json, Placement, Role, RolePlace, TrafficPath
 from benchspec.workloads import netperf
 from tests.runners.kubernetes.conftest import BOTH, allocate
@@ -20,14 +20,17 @@ Connect = Callable[..., Session]
     [
         (TrafficPath.POD_TO_POD, {"test": "TCP_RR"}),
         (TrafficPath.POD_TO_SERVICE, {"test": "TCP_STREAM", "streams": 2}),
+        (TrafficPath.POD_TO_SERVICE, {"test": "TCP_RR", "data_port": 12866}),
     ],
 )
 def test_netperf_measures_between_pods(connect: Connect, path: TrafficPath, parameters: dict[str, Json]) -> None:
     known: dict[str, Json] = {"duration": "1 s", "cpu": False, **parameters}
     roles = tuple(RolePlace(role=role, site="here") for role in BOTH)
-    experiment = Experiment(id="e", title="t", workload="w", tool="netperf", target="t", point=(), parameters=known, roles=roles, path=path)
-    demand = Demand(path=path, placement=Placement.ACROSS_NODES, ports=ports_of(experiment))
-    allocation = allocate(connect(), *BOTH, demand=demand)
+    experiment = Experiment(
+        id="e", title="t", workload="w", tool="netperf", target="t", point=(), parameters=known, roles=roles, path=path,
+        placement=Placement.ACROSS_NODES,
+    )  # fmt: skip
+    allocation = allocate(connect(), *BOTH, demand=demand_of(experiment))
     commands = netperf.commands(experiment, allocation.surroundings())
     allocation.serve(commands.servers[0], "server")
     allocation.reach(Role.CLIENT, commands.servers[0].endpoint, 60)

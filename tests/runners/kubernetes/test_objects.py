@@ -143,6 +143,15 @@ def test_a_privileged_pod_has_its_node_s_files_read_only_with_all_that_is_mounte
     assert (mount["readOnly"], mount["recursiveReadOnly"]) == (True, "IfPossible")
 
 
+def test_ports_that_the_spec_names_are_let_through_and_shown() -> None:
+    netperf = experiment(tool="netperf", path=TrafficPath.POD_TO_SERVICE, parameters={"streams": 2, "data_port": 12866})
+    files = {file.name: file.data for file in RUNNER.render(netperf, Site(name="here", runner="kubernetes"), Commands(clients=()))}
+    ports = [one["port"] for one in json.loads(files["server-service.json"])["spec"]["ports"] if one["protocol"] == "TCP"]
+    assert ports[1:] == [12866, 12867]
+    assert 20000 <= ports[0] < 30000
+    assert "found port 12866 for netperf on path node-port" in problems(dataclasses.replace(netperf, path=TrafficPath.NODE_PORT))
+
+
 def test_the_rights_name_no_wildcard_and_stay_in_the_namespace() -> None:
     made = rights.manifests("bench", "b", facts=False, classes=False)
     assert [one["kind"] for one in made] == ["ServiceAccount", "Role", "RoleBinding"]
