@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,7 +21,7 @@ from benchspec.runners.kubernetes.container import Container
 from benchspec.runners.kubernetes.kubelet import KubeletWatch, Watched
 from benchspec.runners.kubernetes.names import Ownership
 from benchspec.runners.kubernetes.options import read_options
-from benchspec.runners.kubernetes.watching import UNSEEN, workload_of
+from benchspec.runners.kubernetes.watching import UNSEEN, Watching, workload_of
 from tests.cluster.cluster import Cluster
 from tests.runners.kubernetes.conftest import allocate
 
@@ -78,9 +79,16 @@ def test_the_kubelet_s_format() -> None:
 
 @pytest.fixture
 def users(cluster: Cluster) -> Iterator[Callable[[str], Path]]:
-    """Kubeconfigs of two who may measure in a namespace; the seer may ask kubelets, too."""
+    """Kubeconfigs of two who may measure in a namespace; the seer may ask kubelets, too, and has of Helm's rights the one that this takes."""
     made = [rights.manifests(NAMESPACE, name, facts=False, classes=False, kubelet=name == "seer") for name in ("seer", "stranger")]
-    objects = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}, *(one for each in made for one in each)]
+    group, metadata = "rbac.authorization.k8s.io", {"name": "owners", "namespace": NAMESPACE}
+    owners: list[dict[str, Any]] = [
+        {"apiVersion": f"{group}/v1", "kind": "Role", "metadata": metadata,
+         "rules": [{"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get"]}]},
+        {"apiVersion": f"{group}/v1", "kind": "RoleBinding", "metadata": metadata, "roleRef": {"apiGroup": group, "kind": "Role", "name": "owners"},
+         "subjects": [{"kind": "ServiceAccount", "name": "seer", "namespace": NAMESPACE}]},
+    ]  # fmt: skip
+    objects = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}, *(one for each in made for one in each), *owners]
     cluster.control_plane.apply(objects)
     yield lambda name: _kubeconfig(cluster, name)
     listed = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
@@ -95,27 +103,30 @@ def _kubeconfig(cluster: Cluster, name: str) -> Path:
     return path
 
 
-def busy_deployment(name: str, labels: dict[str, str], replicas: int) -> dict[str, Any]:
-    """As busy in each pod as the sidecar."""
+def busy_deployment(name: str, labels: dict[str, str], replicas: int, release: str = "nobody's") -> dict[str, Any]:
+    """As busy in each pod as the sidecar; marked as Helm marks what a release has."""
     limits = {"cpu": BUSY["cpu"], "memory": "32Mi"}
     container = {"name": "busy", "image": BUSY["image"], "command": BUSY["command"], "resources": {"requests": limits, "limits": limits}}
     template = {"metadata": {"labels": {"app": name, **labels}}, "spec": {"terminationGracePeriodSeconds": 0, "containers": [container]}}
     spec = {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": template}
-    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec}
+    metadata = {"name": name, "namespace": NAMESPACE, "annotations": {"meta.helm.sh/release-name": release}}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
 
 
 def test_kubelets_and_control_groups_agree(
     cluster: Cluster, users: Callable[[str], Path], connect: Callable[..., Session], run_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a sidecar, of pods that steps made and that the site names. The monitor beside them takes ever fewer samples, and leaves nothing."""
+    """Of a sidecar, of pods of manifests and charts, and of those that the site names. The monitor takes ever fewer samples, and leaves nothing."""
     monkeypatch.setattr(monitor, "_ROUNDS", 2)
     ours = Ownership(run_id=run_id, site="here", extra={}).labels("a-up")
-    cluster.control_plane.apply([busy_deployment("made", ours, 2), busy_deployment("named", {}, 1), busy_deployment("other", {}, 1)])
-    for name in ("made", "named"):
+    charted = busy_deployment("charted", {}, 1, "vault")
+    cluster.control_plane.apply([busy_deployment("made", ours, 2), busy_deployment("named", {}, 1), charted, busy_deployment("other", {}, 1)])
+    for name in ("made", "named", "charted"):
         cluster.kubectl("wait", f"--namespace={NAMESPACE}", f"deployment/{name}", "--for=condition=Available", "--timeout=120s")
     own = {"namespace": NAMESPACE, "roles": {"client": {"sidecars": [BUSY]}}, "watch": {"app": "named"}}
+    made = Made(allocation_ids=("a-0", "a-up"), releases=(("", "vault"),))
     session = connect(kubeconfig=str(users("seer")), **own)
-    allocation = cast(PodAllocation, allocate(session, Role.CLIENT, demand=Demand(made=Made(allocation_ids=("a-0", "a-up")))))
+    allocation = cast(PodAllocation, allocate(session, Role.CLIENT, demand=Demand(made=made)))
     try:
         share = allocation.share(Role.CLIENT)
         known = Site(name="here", runner="kubernetes", options={"kubeconfig": str(users("stranger")), "namespace": NAMESPACE})
@@ -139,14 +150,16 @@ def test_kubelets_and_control_groups_agree(
         assert seen.keys() == {"container.busy.cpu", "container.busy.memory"}
         assert told["container.busy.cpu"] / 4 < seen["container.busy.cpu"] < told["container.busy.cpu"] * 4
         assert seen["container.busy.memory"] > 0
-        made, named = told["container.deployment/made/busy.cpu"], told["container.deployment/named/busy.cpu"]
-        assert told["container.busy.cpu"] / 4 < named < told["container.busy.cpu"] * 4
-        assert told["container.busy.cpu"] / 2 < made < told["container.busy.cpu"] * 8
-        assert told["container.deployment/made/busy.memory"] > 0
+        for name, replicas in (("made", 2), ("named", 1), ("charted", 1)):
+            used = told[f"container.deployment/{name}/busy.cpu"]
+            assert told["container.busy.cpu"] / 4 < used / replicas < told["container.busy.cpu"] * 4
+            assert told[f"container.deployment/{name}/busy.memory"] > 0
         assert not any("other" in name for name in told)
         blind.stop()
         assert blind.told(Role.CLIENT) == {"container.busy.unseen": 1.0}
-        assert "the right to get nodes/proxy is missing" in str(kubelet.find_problem(stranger, share.node))
+        ((reason,),) = Watching(replace(allocation._place, api=stranger), allocation._shares, made).unseen().values()
+        assert "the right to get nodes/proxy is missing" in str(reason.value)
+        assert "cannot be told from others: the right to get deployments.apps is missing" in str(reason.value)
     finally:
         allocation.release()
 
