@@ -178,9 +178,9 @@ def spec(case: Case, bed: Bed, turns: Path, sessions: int, seed: int) -> Mapping
     }  # fmt: skip
 
 
-def measure(case: Case, bed: Bed, blocks: int, seed: int) -> Pairs:
-    """By row, the figures by hand and through benchspec, one of each per block."""
-    folder = Path(tempfile.mkdtemp(prefix="pod-fidelity-", dir="/var/tmp"))
+def measure(case: Case, bed: Bed, blocks: int, seed: int, keep: Path | None) -> Pairs:
+    """By row, the figures by hand and through benchspec, one of each per block. What was measured stays below ``keep``."""
+    folder = Path(tempfile.mkdtemp(prefix="pod-fidelity-", dir=keep or "/var/tmp"))
     try:
         turns, run = folder / "turns", folder / "run"
         turns.mkdir()
@@ -190,7 +190,8 @@ def measure(case: Case, bed: Bed, blocks: int, seed: int) -> Pairs:
         subprocess.run(argv, stdout=sys.stderr, check=True, cwd="/")
         return _pairs(case, turns, run)
     finally:
-        shutil.rmtree(folder)
+        if keep is None:
+            shutil.rmtree(folder)
 
 
 def _write_turns(case: Case, bed: Bed, turns: Path, blocks: int, dice: random.Random) -> None:
@@ -286,11 +287,12 @@ def main() -> None:
     parser.add_argument("--image", default="localhost/tools:1")
     parser.add_argument("--kubectl")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="leave the run directory and what was measured by hand in a new folder there")
     told = parser.parse_args()
     case, bed = CASES[told.case], make_bed(told)
-    blocks = told.blocks or min(told.most, blocks_needed(measure(case, bed, told.pilot, told.seed)))
+    blocks = told.blocks or min(told.most, blocks_needed(measure(case, bed, told.pilot, told.seed, told.keep)))
     began, load = time.monotonic(), os.getloadavg()[0]
-    found = measure(case, bed, blocks, told.seed + 1)
+    found = measure(case, bed, blocks, told.seed + 1, told.keep)
     loads = f"load {load:.1f} before, {os.getloadavg()[0]:.1f} after"
     print(f"{time.strftime('%Y-%m-%d')}, {platform.platform()}, {os.cpu_count()} CPUs, {loads}, {time.monotonic() - began:.0f} s\n")
     print("| case | blocks x trials | by hand, median | benchspec | ratio | 90 % interval (TOST) | 95 % interval | within 1 ± 0.05 | CV by hand |")
