@@ -287,7 +287,12 @@ def main() -> None:
     parser.add_argument("--image", default="localhost/tools:1")
     parser.add_argument("--kubectl")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", type=lambda text: Path(text).resolve(), metavar="FOLDER", help="leave the run directory and what was measured by hand in a new folder there")
+    parser.add_argument(
+        "--keep",
+        type=lambda text: Path(text).resolve(),
+        metavar="FOLDER",
+        help="leave the run directory and what was measured by hand in a new folder there",
+    )
     told = parser.parse_args()
     case, bed = CASES[told.case], make_bed(told)
     blocks = told.blocks or min(told.most, blocks_needed(measure(case, bed, told.pilot, told.seed, told.keep)))
