@@ -67,7 +67,7 @@ def test_command_and_rest_through_a_service(cluster: Cluster, tmp_path: Path, mo
     assert paced["samples"] == 50
     assert 0 < paced["latency.p50"] <= paced["latency.p99"]
     page = (tmp_path / "run" / "report" / "page.md").read_text()
-    assert page.index("## Load on the nodes") < page.index("| pods | closed | server |") < page.index("| pods | closed | client | busy |")
+    assert page.index("## Load on the nodes") < page.index("| pods | closed | server |") < page.index("| client | busy |")
     rest = [json.loads(path.read_bytes()) for path in (tmp_path / "run").glob("raw/*/0-file-fortio-started.json")]
     assert [answer["message"] for answer in rest] == ["started"] * 2  # the warm-up's answer is kept too, and in no figure
     assert not [path for path in (tmp_path / "run").rglob("*") if path.is_file() and TOKEN.encode() in path.read_bytes()]
@@ -79,11 +79,13 @@ def figures(trial: Trial) -> dict[str, float]:
 
 
 def check_usage(trial: Trial) -> None:
-    """Both nodes were watched, and every container that can tell has told; of one that cannot nothing is said."""
-    for role, others in (("client", {"busy"}), ("server", set[str]())):
+    """Both nodes were watched, and every container that can tell has told; of one that cannot its kubelet has told, or it is unknown."""
+    for role, others, mute in (("client", {"busy"}, {"mute"}), ("server", set[str](), set[str]())):
         seen = trial.usage[role]
         assert {f"host.cpu.{state}" for state in ("busy", "user", "system", "softirq")} | {"memory.used"} <= seen.keys()
-        assert {name.split(".")[1] for name in seen if name.startswith("container.")} == {"role"} | others
+        assert {name.split(".")[1] for name in seen if name.startswith("container.")} == {"role"} | others | mute
+        for name in mute:
+            assert (f"container.{name}.cpu" in seen) != (f"container.{name}.unseen" in seen)
         for name in {"role"} | others:
             assert seen[f"container.{name}.cpu"] > 0
             assert seen[f"container.{name}.memory"] > 0
