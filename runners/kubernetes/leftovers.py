@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from ...engine.errors import RunFailed, UsageError
 from ...engine.ports import Leftover
 from ...engine.spec import Site
 from . import ingress, namespace, objects, volumes
 from .api import Api
-from .failures import Denied, NotThere
+from .failures import Denied, Exists, NotThere
 from .lease import COORDINATION
 from .names import MANAGED_BY, RUN, SITE, Ownership, label_value
 from .options import read_options
@@ -64,6 +66,10 @@ def remove(site: Site, leftover: Leftover) -> None:
         raise UsageError(f"found {leftover.kind} {leftover.name}, expected one that benchspec made for a run on this site")
     if leftover.kind == "namespace":
         namespace.remove(api, found)
+        return
+    if leftover.kind == "lease":  # another run may take it between the look and the removal; then it is no leftover any more
+        with contextlib.suppress(NotThere, Exists):
+            api.delete_unchanged(path, found)
         return
     if leftover.kind == "config map":
         objects.remove_owner(api, leftover.name)
