@@ -50,7 +50,7 @@ def command(runs: tuple[Path, ...], baseline: str | None, target: str | None, as
 
 
 def _require_apart(paths: Sequence[Path], runs: Sequence[RunData], targets: Sequence[str]) -> None:
-    """Raises NotComparable when two trials, one of them of ``targets``, had one node at the same time."""
+    """Raises NotComparable when a trial of each run, one of them of ``targets``, had one node at the same time."""
     from ..engine.errors import NotComparable
     from ..engine.execute.occupancy import occupations, overlaps
     from ..engine.journal import read_records
@@ -59,7 +59,8 @@ def _require_apart(paths: Sequence[Path], runs: Sequence[RunData], targets: Sequ
     measured = {experiment.id for run in runs for experiment in run.experiments if experiment.target in targets}
     journals = ((run.run_id, read_records(RunDirectory.open(path).journal_path)[0]) for path, run in zip(paths, runs, strict=True))
     occupied = [one for run_id, records in journals for one in occupations(run_id, records)]
-    shared = [pair for pair in overlaps(occupied) if {pair.first.experiment_id, pair.second.experiment_id} & measured]
+    between = (pair for pair in overlaps(occupied) if pair.first.run_id != pair.second.run_id)
+    shared = [pair for pair in between if {pair.first.experiment_id, pair.second.experiment_id} & measured]
     if shared:
         more = f", and {len(shared) - 1} more such pairs" if len(shared) > 1 else ""
         raise NotComparable(f"{shared[0]}{more}", remedy="measure the runs one after the other, or on nodes of their own")

@@ -23,6 +23,7 @@ class Occupation:
     sequence: int
     experiment_id: str
     node: str
+    identified: bool
     began_at: float
     ended_at: float
 
@@ -59,6 +60,7 @@ def occupations(run_id: str, records: Sequence[Record]) -> list[Occupation]:
                     sequence=trial.sequence,
                     experiment_id=trial.experiment_id,
                     node=identities.get((trial.sequence, name), name),
+                    identified=(trial.sequence, name) in identities,
                     began_at=trial.started_at,
                     ended_at=trial.started_at + trial.duration_s,
                 )
@@ -68,11 +70,19 @@ def occupations(run_id: str, records: Sequence[Record]) -> list[Occupation]:
 
 
 def overlaps(occupied: Iterable[Occupation]) -> list[Overlap]:
-    """All pairs of different trials that had one node at one time, by node and time; one that begins when another ends does not share with it."""
+    """All pairs of different trials that had one node at one time, by node and time; one that begins when another ends does not share with it.
+
+    Nodes of two runs are one only if their identity says so: many machines are called ``localhost``.
+    """
     found: list[Overlap] = []
     present: list[Occupation] = []
     for one in sorted(occupied, key=lambda each: (each.node, each.began_at)):
         present = [other for other in present if other.node == one.node and other.ended_at > one.began_at]
-        found += [Overlap(first=other, second=one) for other in present if (other.run_id, other.sequence) != (one.run_id, one.sequence)]
+        found += [Overlap(first=other, second=one) for other in present if _are_two_on_one_node(other, one)]
         present.append(one)
     return found
+
+
+def _are_two_on_one_node(one: Occupation, other: Occupation) -> bool:
+    """Of two that were on nodes called the same."""
+    return one.sequence != other.sequence if one.run_id == other.run_id else one.identified and other.identified

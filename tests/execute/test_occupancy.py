@@ -52,6 +52,11 @@ def test_one_name_on_two_machines_is_no_overlap() -> None:
     assert overlaps([*occupations("r", one), *occupations("s", other)]) == []
 
 
+def test_machines_of_two_runs_that_only_have_one_name_are_no_overlap() -> None:
+    one, other = journal((10, 2, on("localhost"))), journal((11, 2, on("localhost")))
+    assert overlaps([*occupations("r", one), *occupations("s", other)]) == []
+
+
 def test_roles_of_one_trial_may_share_a_node() -> None:
     node = Node(name="n", identity=None)
     assert overlaps(occupations("r", journal((10, 2, {Role.CLIENT: node, Role.SERVER: node})))) == []
@@ -70,6 +75,7 @@ def test_it_finds_what_looking_at_all_pairs_finds() -> None:
             sequence=n,
             experiment_id="e",
             node=dice.choice("xyz"),
+            identified=False,
             began_at=(began := dice.uniform(0, 50)),
             ended_at=began + dice.random(),
         )
