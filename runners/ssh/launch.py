@@ -155,11 +155,11 @@ store() { printf '%s\n' "$2" >"$1" 2>/dev/null || printf '%s\n' "$2" | cat >"$1"
 undo() {
     [ . -ef "$jobs/$job" ] || say withdrawn
     set -C
-    { { : >pid; } 2>/dev/null || [ ! -e pid ]; } && drop
+    { { true >pid; } 2>/dev/null || [ ! -e pid ]; } && drop
 }
 fifos() { [ -p end ] && [ -p life ]; }
 { fifos || mkfifo -m 600 end life 2>/dev/null || fifos || mkfifo end life; } && store "job.$$" "$record" && mv -f "job.$$" job \
-    && { [ -z "$lasting" ] || store "$lasting" "$job"; } && : >>stdout && : >>stderr || { undo; exit 73; }
+    && { [ -z "$lasting" ] || store "$lasting" "$job"; } && true >>stdout && true >>stderr || { undo; exit 73; }
 exec 4<>end
 own=$PATH
 wrap() {
