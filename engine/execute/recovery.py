@@ -29,7 +29,8 @@ class Recovery:
     What a program printed is kept without its secrets, so their values are read again, as when it was started. Where one of them is gone by then,
     the trial is given up (``trial.lost``, with the reason) and measured again, although its output is there: nobody could find the value in it any
     more, in raw bytes or in what is parsed from them, and the journal keeps neither values nor what values could be guessed from. Secrets of the
-    environment and of files are looked for before anything else: without them a run is not resumed, and nothing is given up.
+    environment and of files are looked for before anything else: without them a run is not resumed, and nothing is given up. A value that was changed
+    between start and resumption is not known any more either: resume with the values that the run was started with.
     """
 
     directory: RunDirectory
