@@ -86,8 +86,10 @@ def _started(folder: Path, name: str) -> Iterator[subprocess.Popen[str]]:
 
 def _await_held(made: Cluster, run: Path, controller: subprocess.Popen[str]) -> tuple[str, str]:
     """Wait for the trial that is held; its node and its pod."""
+    deadline = time.monotonic() + WITHIN_S
     while True:
         assert controller.poll() is None, controller.communicate()[1]
+        assert time.monotonic() < deadline, "no trial of the first run began"
         for intent in _intents(run):
             if intent["slot"]["experiment_id"] in _ids(run, HELD):
                 selector = f"--selector={ALLOCATION}={label_value(intent['allocation_id'])}"
