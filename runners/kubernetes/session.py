@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
+import secrets
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -41,7 +41,6 @@ class KubernetesSession:
     def __init__(self, place: Place, lease: Lease) -> None:
         self._place, self._lease = place, lease
         self._jobs: dict[str, PodJob] = {}
-        self._looks = itertools.count(1)
         self._made_classes = False
 
     @cached_property
@@ -114,8 +113,8 @@ class KubernetesSession:
         return [*(fact for fact in seen if fact.name not in names), *deeper]
 
     def _probe_in(self, place: Place, name: str) -> PodAllocation:
-        """A pod that looks; none that was looked with before is taken over, since it may be about to go."""
-        return allocate(place, [RolePlace(role=Role.MONITOR, site=place.ownership.site)], f"{name}-{next(self._looks)}", NO_DEMAND, {}, {})
+        """A pod that looks; none that was looked with before is taken over, by this controller or one before: it may be about to go."""
+        return allocate(place, [RolePlace(role=Role.MONITOR, site=place.ownership.site)], f"{name}-{secrets.token_hex(4)}", NO_DEMAND, {}, {})
 
     def find_tools(self, role: Role, tools: Sequence[Tool], image: str | None = None) -> Sequence[ToolStatus]:
         """Where each tool is in ``image``, or in the role's, and what version it says."""
