@@ -104,13 +104,24 @@ class Lease:
 
     def _renew(self) -> None:
         while not self._over.wait(RENEW_EVERY_S):
-            now = datetime.datetime.now(datetime.UTC).strftime(_TIME)
             # a failed renewal is repeated: only a pod of another run would matter, and the scheduler keeps those off our nodes
             with suppress(BenchspecError):
-                try:
-                    self._api.patch(self._path, {"metadata": {"annotations": {self._note: self._owner}}, "spec": {"renewTime": now}})
-                except NotThere:
-                    self._api.create(self._api.namespaced("leases", group=COORDINATION), self._body())
+                if not self._renew_once():
+                    return
+
+    def _renew_once(self) -> bool:
+        """False when another run has taken it, from a controller that was stopped for so long. Raises Exists when it has just changed."""
+        try:
+            found = self._api.get(self._path)
+        except NotThere:
+            self._api.create(self._api.namespaced("leases", group=COORDINATION), self._body())
+            return True
+        if found["spec"].get("holderIdentity") != self._ownership.run_id:
+            return False
+        now = datetime.datetime.now(datetime.UTC).strftime(_TIME)
+        metadata = {"resourceVersion": found["metadata"]["resourceVersion"], "annotations": {self._note: self._owner}}
+        self._api.patch(self._path, {"metadata": metadata, "spec": {"renewTime": now}})
+        return True
 
     def give_back(self) -> None:
         """Stop renewing it, and remove it unless another site of the run holds it, too (idempotent)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import threading
 import time
 from collections.abc import Callable, Iterator
 
@@ -109,6 +110,19 @@ def test_a_dead_controller_s_pods_keep_its_lock(site: Site, connect: Connect, mo
         RUNNER.connect(site, "run-of-another")
     allocation.release()
     RUNNER.connect(site, "run-of-another").close()
+
+
+def test_a_lock_that_another_run_took_is_not_renewed(site: Site, connect: Connect, cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when its controller was stopped for so long that it seemed dead."""
+    monkeypatch.setattr(lease, "RENEW_EVERY_S", 0.2)
+    connect()
+    (name,) = cluster.kubectl("get", "leases", "-l", "app.kubernetes.io/managed-by=benchspec", "-o", "name").split()
+    (renewing,) = [thread for thread in threading.enumerate() if thread.name == "benchspec-lease"]
+    taken = {"spec": {"holderIdentity": "run-of-another"}}
+    cluster.kubectl("patch", name, "--type=merge", "-p", json.dumps(taken))
+    renewing.join(60)
+    assert not renewing.is_alive()
+    cluster.kubectl("delete", name)
 
 
 def test_a_class_is_made_for_the_run_and_removed(cluster: Cluster, connect: Connect) -> None:
