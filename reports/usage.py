@@ -12,7 +12,10 @@ from .numbers import scale_column, write_share
 
 _STATES = ("busy", "user", "system", "softirq", "iowait", "steal")
 _UNSEEN = "containers.unseen"
-_SELDOM = "some trial was too short for a kubelet, which renews its figures every 10 to 20 s, or was not watched to its end, or one was started anew"
+_SELDOM = (
+    "some trial was too short for a kubelet, which renews its figures every 10 to 20 s, or was not watched to its end, or one was started anew, "
+    "or pods came or went"
+)
 _CONTAINER = "container."
 _ROLE, _OWN = "role", "its own"
 """What runners call the container of a role's own programs, and what pages do: no container's name has a space, so it can be no sidecar's."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -53,6 +53,11 @@ class KubeletWatch:
             thread.start()
 
     @property
+    def watched(self) -> Collection[Watched]:
+        """What it was asked to watch."""
+        return self._seen.keys()
+
+    @property
     def ended(self) -> bool:
         """Whether it was stopped."""
         return self._ended.is_set()
@@ -84,17 +89,19 @@ class KubeletWatch:
         for thread in self._threads:
             thread.join(max(0.0, self._until + EVERY_S - time.monotonic()))
 
-    def told(self, role: Role) -> Mapping[str, float]:
+    def told(self, role: Role, changed: Collection[str] = ()) -> Mapping[str, float]:
         """What the role's containers used from the start until the stop or now, as :func:`containers.read` names it.
 
-        ``container.NAME.unseen`` is 1 for one that was hardly seen, or of whose pods one was.
+        ``container.NAME.unseen`` is 1 for one that was hardly seen, or of whose pods one was, and for those named in ``changed``, whose pods were
+        not the same all the time.
         """
         length_s = (self._until or time.monotonic()) - self._began
         alike: dict[str, list[Mapping[str, float]]] = {}
         for one, moments in self._seen.items():
-            if one.role is role:
+            if one.role is role and one.name not in changed:
                 alike.setdefault(one.name, []).append(estimate(dict(moments), length_s))
-        return {name: value for container, pods in alike.items() for name, value in add_up(container, pods).items()}
+        told = {name: value for container, pods in alike.items() for name, value in add_up(container, pods).items()}
+        return {**told, **{f"container.{name}.unseen": 1.0 for name in changed}}
 
 
 def _path(node: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from ...engine.errors import RunFailed
 from ...engine.ports import Made
 from ...engine.results import Fact
 from ...engine.spec import Role
@@ -41,7 +42,7 @@ class Watching:
 
         def stop() -> Mapping[str, float]:
             watch.stop()
-            return watch.told(role)
+            return watch.told(role, self._changed(watch) if role is self._told_with else ())
 
         return self._ask(role)[0], stop
 
@@ -56,6 +57,14 @@ class Watching:
         if watched and (problem := kubelet.find_problem(self._place.api, watched[0].node)) is not None:
             reasons.append(problem)
         return {self._told_with: [Fact(name=UNSEEN, value="; ".join(reasons), source="pods and kubelets, by the API server")]} if reasons else {}
+
+    def _changed(self, watch: KubeletWatch) -> set[str]:
+        """The lifecycle's containers of whose pods some have come or gone since the watch began, or may have: those that were watched are not all."""
+        try:
+            found = self._find()[0]
+        except RunFailed:
+            found = []
+        return {one.name for one in {*watch.watched} ^ {*found} if one.role is self._told_with}
 
     def _ask(self, role: Role) -> tuple[Sequence[str], Sequence[str]]:
         """The containers beside the role's that tell what they use, and those that do not: looked at once."""

@@ -148,13 +148,21 @@ def test_kubelets_and_control_groups_agree(
         assert 4 < len(samples) < 40  # every 0.2 s it would be five a second
         _await_quiet(share.container)
         assert seen.keys() == {"container.busy.cpu", "container.busy.memory"}
-        assert told["container.busy.cpu"] / 4 < seen["container.busy.cpu"] < told["container.busy.cpu"] * 4
+        # whatever the load: what it used between the kubelet's moments is part of the whole, and they span a quarter of the time at least
+        assert 0 < seen["container.busy.cpu"] < told["container.busy.cpu"] / kubelet.LEAST
         assert seen["container.busy.memory"] > 0
-        for name, replicas in (("made", 2), ("named", 1), ("charted", 1)):
-            used = told[f"container.deployment/{name}/busy.cpu"]
-            assert told["container.busy.cpu"] / 4 < used / replicas < told["container.busy.cpu"] * 4
+        for name in ("made", "named", "charted"):
+            assert told[f"container.deployment/{name}/busy.cpu"] > 0
             assert told[f"container.deployment/{name}/busy.memory"] > 0
         assert not any("other" in name for name in told)
+        changed = running.told(Role.CLIENT, {"deployment/made/busy"})
+        assert {name for name in changed if "made" in name} == {"container.deployment/made/busy.unseen"}
+        assert "container.deployment/named/busy.cpu" in changed
+        sampler = allocation.sample(Role.CLIENT, 1)
+        cluster.control_plane.apply([busy_deployment("late", ours, 1)])
+        cluster.kubectl("wait", f"--namespace={NAMESPACE}", "deployment/late", "--for=condition=Available", "--timeout=120s")
+        told = usage.summarise(sampler.stop())
+        assert {name: value for name, value in told.items() if "late" in name} == {"container.deployment/late/busy.unseen": 1.0}
         blind.stop()
         assert blind.told(Role.CLIENT) == {"container.busy.unseen": 1.0}
         ((reason,),) = Watching(replace(allocation._place, api=stranger), allocation._shares, made).unseen().values()
