@@ -80,7 +80,7 @@ def await_route(client: Container, server: Container, host: str, port: int) -> N
     """Wait until requests of ``client`` to the address arrive at ``server``. Raises RunFailed with what was seen instead.
 
     Controllers answer by themselves until they know the way, and may pass requests on to another Ingress of the class: what counts is what the
-    kernel of the server's pod receives.
+    kernel of the server's pod receives: segments, to which other traffic to the pod adds. A client without curl, bash and nc is not waited for.
     """
     deadline = time.monotonic() + ROUTE_S
     while (problem := _problem(client, server, host, port)) is not None:
