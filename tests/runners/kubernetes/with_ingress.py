@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,13 @@ from typing import Any
 import pytest
 
 from benchspec.engine.errors import RunFailed
-from benchspec.engine.ports import Allocation, Command, Demand, Server, Session
+from benchspec.engine.ports import Allocation, Command, Demand, Endpoint, Server, Session
 from benchspec.engine.readback import read_run
 from benchspec.engine.results import Trial, TrialStatus
 from benchspec.engine.spec import Role, TrafficPath
 from benchspec.runners.kubernetes import ingress as way
+from benchspec.runners.kubernetes import scripts
+from benchspec.runners.kubernetes.allocation import PodAllocation
 from tests.cluster import cluster as clusters
 from tests.cluster import ingress, sharing
 from tests.cluster.cluster import Cluster
@@ -122,14 +125,24 @@ def serving(allocation: Allocation) -> Server:
     return Server(command=command, endpoint=allocation.surroundings().endpoints[Role.SERVER], ready_timeout_s=60)
 
 
+def await_answers(allocation: PodAllocation, endpoint: Endpoint) -> None:
+    """Until the controller passes requests to the address on to somebody."""
+    client, deadline = allocation.share(Role.CLIENT).container, time.monotonic() + 120
+    while (said := client.ask(scripts.request(endpoint.host, endpoint.port, 1))) != b"200\n":
+        assert time.monotonic() < deadline, said
+        time.sleep(0.5)
+
+
 def test_requests_that_another_ingress_takes_are_not_measured(
     connect: Callable[..., Session], other: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     allocation = allocate(connect(ingress_class=ingress.NAME), *BOTH, demand=THROUGH)
+    assert isinstance(allocation, PodAllocation)
     server = serving(allocation)
+    await_answers(allocation, server.endpoint)
     with monkeypatch.context() as patch:
-        patch.setattr(way, "ROUTE_S", 5.0)
-        with pytest.raises(RunFailed, match="answers 200, but requests do not arrive at the server's pod after 5 s"):
+        patch.setattr(way, "ROUTE_S", 20.0)
+        with pytest.raises(RunFailed, match="answers 200, but requests do not arrive at the server's pod after 20 s"):
             allocation.serve(server, "first")
     other()
     allocation.serve(server, "second")
