@@ -60,7 +60,7 @@ while :; do
 done
 printf '%s\n' "$route"
 [ "$put" != yes ] || cat <&5
-printf '%s\n' "$taken"
+[ "$put" = failed ] || printf '%s\n' "$taken" # the rest of a trial would be taken for the whole
 """
 
 
