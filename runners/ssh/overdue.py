@@ -23,6 +23,7 @@ overdue() {
         [ "$t" -le "$seen" ] || seen=$t
     done
     [ "$seen" -gt 0 ] && [ "$(($(date +%s) - seen))" -ge "$3" ] || return 1
+    printf 'a\0' | grep -qzFx a || return 1 # without which no process would be found
     found=
     scan_marks - "BENCHSPEC_RUN=$1"
     scan_marks - "BENCHSPEC_LOCK=$1"
@@ -31,7 +32,14 @@ overdue() {
     done
     [ -z "$found" ]
 }
-erase() { rm -rf "$1" 2>/dev/null || { chmod -R u+rwX "$1"; rm -rf "$1"; }; }
+mounted_below() {
+    while read -r _ at _; do case $at in "$1"/*) return 0 ;; esac; done </proc/mounts
+    return 1
+}
+erase() {
+    ! mounted_below "$1" || return 1
+    rm -rf "$1" 2>/dev/null || { chmod -R u+rwX "$1"; rm -rf "$1"; }
+}
 sweep() {
     for f in "$state"/*/*/ttl; do
         site=${f%/ttl}
@@ -40,7 +48,8 @@ sweep() {
         case $work in
         "$site"/*) ;;
         */"benchspec-${of##*/}/${site##*/}")
-            [ ! -L "$work" ] && [ ! -L "${work%/*}" ] && erase "$work" || continue
+            # not there: its disk may not be mounted, and only the site's directory says what lies on it
+            [ -d "$work" ] && [ ! -L "$work" ] && [ ! -L "${work%/*}" ] && erase "$work" || continue
             rmdir "${work%/*}" ;;
         *) continue ;;
         esac
