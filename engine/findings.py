@@ -269,7 +269,7 @@ CODES: Mapping[str, FindingCode] = {
     "F625": _code(
         "the path between hosts",
         "The interface that traffic between two roles takes, and the longest packet that gets through undivided, measured with ping. It is a warning "
-        "where that is less than the interface's MTU, and where two names are one machine.",
+        "where that is less than the interface's MTU, where it could not be seen, and where two names are one machine.",
     ),
     "F626": _code(
         "a host key was taken on faith",

@@ -216,8 +216,7 @@ def _paths(patients: Sequence[Patient]) -> Iterator[Finding]:
     """The way from each role to the one it has to do with, where both hosts were reached; and two names that are one machine."""
     at = {role: patient for patient in patients for role in patient.roles}
     ends = [(at[role], role, far) for role in at if (far := facts.far_end(role, at)) is not None and at[far] is not at[role]]
-    found, _ = attempt(lambda end: _path(*end, at[end[2]]), ends)
-    yield from found
+    yield from together(lambda end: _path(*end, at[end[2]]), ends)
     identities, _ = attempt(lambda patient: (patient.host.name, observe.identity(patient.host)), patients)
     for name, identity in identities:
         twins = [other for other, its in identities if its == identity and other != name]
@@ -228,8 +227,11 @@ def _paths(patients: Sequence[Patient]) -> Iterator[Finding]:
 
 
 def _path(patient: Patient, role: Role, far: Role, other: Patient) -> Finding:
-    peer = other.options.address or other.host.address
-    seen = {fact.name: fact.value for fact in observe.path(patient.host, peer)}
+    try:
+        peer = other.options.address or other.host.address
+        seen = {fact.name: fact.value for fact in observe.path(patient.host, peer)}
+    except BenchspecError as error:
+        return patient.says("F625", FindingLevel.WARNING, f"the way from {role} to {far} on {other.host.name} was not seen: {error.headline}")
     if seen["path.interface"] is None:
         message = f"{role} sees no way to {far} on {other.host.name} at {peer}, unless a lifecycle step makes one (or it has no `ip`)"
         return patient.says("F625", FindingLevel.NOTE, message)

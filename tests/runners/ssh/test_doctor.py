@@ -74,7 +74,8 @@ def only(found: list[Finding], host: str, code: str) -> Finding:
 
 
 def test_a_healthy_host(bed: hosts.Bed) -> None:
-    found = doctor.check(site(bed, client={"user": "admin"}, server={"user": "keeper", "become": {"password": secret(SUDO_PASSWORD)}}))
+    healthy = site(bed, client={"user": "admin"}, server={"user": "keeper", "become": {"password": secret(SUDO_PASSWORD)}})
+    found = doctor.check(healthy)
     assert {finding.code for finding in found} <= set(CODES)
     assert FindingLevel.ERROR not in {finding.level for finding in found}
     entry = only(found, "host1", "F620").message
@@ -87,9 +88,11 @@ def test_a_healthy_host(bed: hosts.Bed) -> None:
     assert "at least 10 sessions" in only(found, "host1", "F624").message
     assert "GiB free" in only(found, "host1", "F612").message
     assert "known to within" in only(found, "host1", "F521").message
-    assert [finding.message.partition(": ")[2] for finding in said(found, "host1", "F625")] == [
-        "client reaches server on host2 by eth0; packets of 1500 B get through"
-    ]
+    way = only(found, "host1", "F625")
+    for _ in range(3):  # on a starved machine it may take longer than the look lasts, which is told
+        if "was not seen" in way.message:
+            way = only(doctor.check(healthy), "host1", "F625")
+    assert way.message == "host1: client reaches server on host2 by eth0; packets of 1500 B get through"
 
 
 def secret(value: str) -> str:
