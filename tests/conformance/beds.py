@@ -26,6 +26,9 @@ from tests.conformance import cluster_bed
 
 CONTROLLER = Path(__file__).with_name("controller.py")
 
+OURS = os.getpid() * 1000
+"""Added to how long programs sleep, so that a test of another transport, at the same time on the same machine, does not find them."""
+
 
 class Run(Protocol):
     """Run a program to its end in the client's role."""

@@ -14,7 +14,7 @@ from benchspec.engine.errors import RunFailed
 from benchspec.engine.ports import Allocation, Command, Endpoint, Server, Session, Tool
 from benchspec.engine.spec import Role, RolePlace
 from benchspec.engine.usage import parse_stat, summarise
-from tests.conformance.beds import Bed
+from tests.conformance.beds import OURS, Bed
 
 LISTENER = """
 import socket, sys, time
@@ -131,9 +131,9 @@ def test_leftovers_of_a_dead_controller_are_found_and_removed_and_nothing_else(b
         theirs.start(Command(argv=("sleep", "309"), role=Role.CLIENT, timeout_s=60), "theirs-1")
     session = bed.connect()
     allocation = session.allocate([RolePlace(role=Role.CLIENT, site="here")], "left")
-    allocation.start(Command(argv=("sh", "-c", "setsid sleep 310 & env -i sleep 311"), role=Role.CLIENT, timeout_s=60), "left-1")
+    allocation.start(Command(argv=("sh", "-c", f"setsid sleep {OURS + 310} & env -i sleep {OURS + 311}"), role=Role.CLIENT, timeout_s=60), "left-1")
     deadline = time.monotonic() + 60
-    while len(bed.shell("pgrep -x -f 'sleep (310|311)'").split()) < 2 and time.monotonic() < deadline:
+    while len(bed.shell(f"pgrep -x -f 'sleep ({OURS + 310}|{OURS + 311})'").split()) < 2 and time.monotonic() < deadline:
         time.sleep(0.02)
     leftovers = bed.runner.leftovers(bed.site, bed.run_id)
     assert {leftover.kind for leftover in leftovers} == bed.kinds
@@ -141,7 +141,7 @@ def test_leftovers_of_a_dead_controller_are_found_and_removed_and_nothing_else(b
         for leftover in leftovers:
             bed.runner.remove(bed.site, leftover)
     assert list(bed.runner.leftovers(bed.site, bed.run_id)) == []
-    assert bed.shell("pgrep -x -f 'sleep (310|311)'") == ""
+    assert bed.shell(f"pgrep -x -f 'sleep ({OURS + 310}|{OURS + 311})'") == ""
     session.close()
     assert len(bed.marked("BENCHSPEC_JOB=theirs-1")) == (0 if bed.exclusive else 2)
     again = bed.connect(run_id="run-of-a-neighbour")

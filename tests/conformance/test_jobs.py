@@ -13,12 +13,13 @@ import pytest
 from benchspec.engine.errors import JobTimeout, RunFailed
 from benchspec.engine.ports import Allocation, Command, Job, Session, StepRunner
 from benchspec.engine.spec import Role, RolePlace
-from tests.conformance.beds import Bed
+from tests.conformance.beds import OURS, Bed
 
 COUNT = "echo run >>counter; echo done"
 FAMILY = (
     # a child in the background, a grandchild that ignores SIGTERM, one that clears its environment, and one in a session of its own
-    "sleep 301 & (trap '' TERM; sh -c 'sleep 302; :') & env -i sleep 303 & setsid sleep 304 & echo all >ready; wait"
+    f"sleep {OURS + 301} & (trap '' TERM; sh -c 'sleep {OURS + 302}; :') & "
+    f"env -i sleep {OURS + 303} & setsid sleep {OURS + 304} & echo all >ready; wait"
 )
 
 
@@ -44,7 +45,7 @@ def wait_until_ready(allocation: Allocation) -> None:
 
 
 def sleepers(bed: Bed, *seconds: int) -> list[str]:
-    return bed.shell(f"pgrep -x -f 'sleep ({'|'.join(map(str, seconds))})'").split()
+    return bed.shell(f"pgrep -x -f 'sleep ({'|'.join(str(OURS + each) for each in seconds)})'").split()
 
 
 def test_a_second_start_attaches(allocation: Allocation) -> None:
@@ -156,7 +157,7 @@ def test_cancel_by_a_later_controller(bed: Bed, allocation: Allocation) -> None:
 
 
 def test_what_a_program_leaves_in_its_group_ends_with_it(bed: Bed, allocation: Allocation) -> None:
-    job = allocation.start(sh("sleep 305 & env -i sleep 306 & echo done"), "stragglers")
+    job = allocation.start(sh(f"sleep {OURS + 305} & env -i sleep {OURS + 306} & echo done"), "stragglers")
     assert finish(job) == b"done\n"
     assert sleepers(bed, 305, 306) == []
 
@@ -233,8 +234,8 @@ def test_a_session_hands_out_the_job_it_knows(session: Session, allocation: Allo
 def test_what_a_lasting_command_leaves_running_ends_with_its_allocation(bed: Bed, allocation: Allocation) -> None:
     if not isinstance(bed.runner, StepRunner):
         pytest.skip("this runner carries out no lifecycle steps")
-    command = dataclasses.replace(sh("sleep 305 & sleep 306 >/dev/null 2>&1 & echo started"), lasting=True)
+    command = dataclasses.replace(sh(f"sleep {OURS + 305} & sleep {OURS + 306} >/dev/null 2>&1 & echo started"), lasting=True)
     assert finish(allocation.start(command, "lasting")) == b"started\n"
-    assert len(bed.shell("pgrep -f '^sleep 30[56]$'").split()) == 2
+    assert len(sleepers(bed, 305, 306)) == 2
     allocation.release()
-    assert bed.shell("pgrep -f '^sleep 30[56]$'") == ""
+    assert sleepers(bed, 305, 306) == []
