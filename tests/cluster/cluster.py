@@ -7,7 +7,8 @@ import dataclasses
 import fcntl
 import json
 import shutil
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -135,6 +136,15 @@ def find(name: str) -> Cluster | None:
     except FileNotFoundError:
         return None
     return Cluster(Layout(**json.loads(text)))
+
+
+def named(names: Iterable[str]) -> Iterator[Cluster]:
+    """The clusters of those names. Ends the program where one was not made."""
+    for name in names:
+        found = find(name)
+        if found is None:
+            sys.exit(f"there is no cluster {name}")
+        yield found
 
 
 def everyone() -> list[Cluster]:

@@ -48,9 +48,6 @@ def load(made: cluster.Cluster) -> None:
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:]:
-        found = cluster.find(name)
-        if found is None:
-            sys.exit(f"there is no cluster {name}")
+    for found in cluster.named(sys.argv[1:]):
         load(found)
-        print(f"{IMAGE} is on the nodes of {name}")
+        print(f"{IMAGE} is on the nodes of {found.layout.name}")

@@ -105,9 +105,6 @@ def _program(folder: Path) -> Path:
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:]:
-        found = cluster.find(name)
-        if found is None:
-            sys.exit(f"there is no cluster {name}")
+    for found in cluster.named(sys.argv[1:]):
         start(found)
-        print(f"{IMAGE} runs on {name}, for ingresses of the class {NAME}")
+        print(f"{IMAGE} runs on {found.layout.name}, for ingresses of the class {NAME}")

@@ -48,9 +48,6 @@ def _make(target: Path) -> None:
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:]:
-        made = cluster.find(name)
-        if made is None:
-            sys.exit(f"there is no cluster {name}")
+    for made in cluster.named(sys.argv[1:]):
         made.load(IMAGE, archive())
-        print(f"{IMAGE} is on the nodes of {name}")
+        print(f"{IMAGE} is on the nodes of {made.layout.name}")
