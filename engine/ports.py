@@ -124,7 +124,8 @@ class Command:
 class Server:
     """A program that serves while clients measure. It is ready when ``endpoint`` accepts a TCP connection within ``ready_timeout_s``.
 
-    ``settle_s`` is waited after that, once for all transports: a server that takes the probe for a broken client may be deaf while it recovers.
+    ``settle_s`` is waited before every trial, once for all transports: a server may be deaf while it recovers from the trial before, or from the
+    probe, which it takes for a broken client.
     """
 
     command: Command

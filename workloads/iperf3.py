@@ -25,7 +25,7 @@ _SERVER_LIFE_S = 7 * 86400.0
 """A server is stopped with its allocation; this only ends one that was forgotten."""
 
 _SETTLE_S = 0.2
-"""The server takes the readiness probe for a broken client and opens its socket anew; a client that comes within a millisecond or two is reset."""
+"""The server opens its socket anew after every client, and takes the readiness probe for one; a client that comes a moment later is refused or reset."""
 
 
 def metrics(parameters: Mapping[str, Json]) -> Sequence[Metric]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import time
 from collections.abc import Callable, Mapping, Sequence
 
 from ..demands import demand_of
@@ -94,7 +93,6 @@ class Place:
             for server in commands.servers:
                 with on_site(self.site_of(role)):
                     self._of(role).reach(role, server.endpoint, REACHED_WITHIN_S)
-        time.sleep(max((server.settle_s for server in commands.servers), default=0.0))
         return dataclasses.replace(commands, clients=tuple(map(self._with_secrets, commands.clients)))
 
     def _serve(self, server: Server, job_id: str) -> None:

@@ -86,6 +86,7 @@ class TrialBench:
 
     def _run(self, intent: Intent, place: Place, commands: Commands, started: list[Job]) -> Outcome:
         """Start the clients together and wait for all; ``started`` receives the jobs as they come to be."""
+        time.sleep(max((server.settle_s for server in commands.servers), default=0.0))
         began = time.time()
         samplers = place.sample(self._interval_s)
         samples: dict[str, Sequence[Sample]] = {}

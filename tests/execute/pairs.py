@@ -24,11 +24,12 @@ ROLES = (Role.CLIENT, Role.LOAD_GENERATOR)
 
 
 class Pair:
-    """Both clients run the same program. ``serving``: a third role serves TCP connections meanwhile."""
+    """Both clients run the same program. ``serving``: a third role serves TCP connections meanwhile, which needs ``settle_s`` after each client."""
 
-    def __init__(self, *, serving: bool = False) -> None:
+    def __init__(self, *, serving: bool = False, settle_s: float = 0.0) -> None:
         self.ROLES: Sequence[Role] = (*ROLES, Role.SERVER) if serving else ROLES
         self._serving = serving
+        self._settle_s = settle_s
 
     def __getattr__(self, name: str) -> Any:
         return getattr(get_workload("command"), name)
@@ -39,19 +40,19 @@ class Pair:
     def commands(self, experiment: Experiment, surroundings: Surroundings) -> Commands:
         one = get_workload("command").commands(experiment, surroundings)
         clients = tuple(dataclasses.replace(one.clients[0], role=role) for role in ROLES)
-        servers = (listener(surroundings.endpoints[Role.SERVER], clients[0].timeout_s),) if self._serving else ()
+        servers = (listener(surroundings.endpoints[Role.SERVER], clients[0].timeout_s, self._settle_s),) if self._serving else ()
         return dataclasses.replace(one, clients=clients, servers=servers)
 
     def parse(self, completed: Sequence[Completed], parameters: Mapping[str, Json]) -> Sequence[Measurement]:
         return get_workload("command").parse(completed[:1], parameters)
 
 
-def listener(endpoint: Endpoint, timeout_s: float) -> Server:
+def listener(endpoint: Endpoint, timeout_s: float, settle_s: float = 0.0) -> Server:
     """A server that takes connections and says nothing."""
     from benchspec.engine.ports import Command
 
     code = f"import socket; s = socket.create_server(({endpoint.host!r}, {endpoint.port}))\nwhile True: s.accept()[0].close()"
-    return Server(command=Command(argv=("python3", "-c", code), role=Role.SERVER, timeout_s=timeout_s), endpoint=endpoint)
+    return Server(command=Command(argv=("python3", "-c", code), role=Role.SERVER, timeout_s=timeout_s), endpoint=endpoint, settle_s=settle_s)
 
 
 def make_pair_run(tmp_path: Path, document: Mapping[str, Any], workload: Pair, name: str = "run") -> RunDirectory:

@@ -94,6 +94,12 @@ def test_roles_on_the_same_node_are_proven_so_in_every_trial(tmp_path: Path) -> 
         assert [(g.passed, g.observed, g.bound) for g in trial.gates if g.name == "placement"] == [(True, 1.0, 1.0)]
 
 
+def test_a_server_has_its_time_to_recover_before_every_trial(tmp_path: Path) -> None:
+    workload = Pair(serving=True, settle_s=0.7)
+    first, second = execute_pair(make_pair_run(tmp_path, one_target(tmp_path), workload).path, workload)
+    assert second.started_at - (first.started_at + first.duration_s) >= 0.7
+
+
 def sink_document(tmp_path: Path, where: str) -> dict[str, Any]:
     document = one_target(tmp_path)
     document["sites"] = {"one": {"kind": "local"}, "keep": {"kind": "local", "workdir": where}}

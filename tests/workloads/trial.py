@@ -76,7 +76,7 @@ def _run(command: Command, workdir: Path) -> Completed:
 
 @contextlib.contextmanager
 def serving(commands: Commands) -> Iterator[None]:
-    """The servers of ``commands``, each ready when a TCP connection succeeds, as runners find out."""
+    """The servers of ``commands``, each ready when a TCP connection succeeds, as runners on other hosts find out."""
     processes = [subprocess.Popen(server.command.argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for server in commands.servers]
     try:
         for server in commands.servers:
