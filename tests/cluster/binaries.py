@@ -11,7 +11,7 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from . import images
@@ -58,6 +58,23 @@ def cache() -> Path:
     """The directory of whatever takes long to make."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return Path(base) / "benchspec-cluster"
+
+
+def kept(name: str, make: Callable[[Path], Path]) -> Path:
+    """The file ``name`` of the cache, made if it is not there yet: ``make`` gets an empty folder and returns the file in it. Others wait."""
+    target = cache() / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not target.exists():
+            folder = target.with_suffix(".making")
+            shutil.rmtree(folder, ignore_errors=True)  # of a maker that was killed
+            folder.mkdir()
+            try:
+                make(folder).rename(target)
+            finally:
+                shutil.rmtree(folder)
+    return target
 
 
 def _key(found: Path | None) -> str:

@@ -30,16 +30,9 @@ def archive() -> Path:
     """The image's archive, made if it is not there yet. Raises FileNotFoundError."""
     if (problem := missing()) is not None:
         raise FileNotFoundError(problem)
-    target = binaries.directory().parent / f"envoy-{VERSION}-cat.tar"
-    if not target.exists():
-        spec = importlib.util.find_spec("envoy")
-        program = Path(str(spec and spec.origin)).parent / "_bin" / "envoy"
-        cat = Path("/usr/bin/cat")
-        files = {"usr/bin/envoy": program, "usr/bin/cat": cat, **images._libraries(program), **images._libraries(cat)}
-        links = {"bin": "usr/bin", "lib": "usr/lib", "lib64": "usr/lib64"}
-        images._archive(target.with_suffix(".new"), IMAGE, files, links, ["/usr/bin/envoy"])
-        target.with_suffix(".new").rename(target)
-    return target
+    spec = importlib.util.find_spec("envoy")
+    program = Path(str(spec and spec.origin)).parent / "_bin" / "envoy"
+    return binaries.kept(f"envoy-{VERSION}-cat.tar", lambda folder: images.pack(folder, IMAGE, {"envoy": program, "cat": Path("/usr/bin/cat")}))
 
 
 def load(made: cluster.Cluster) -> None:

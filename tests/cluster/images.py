@@ -42,6 +42,7 @@ _TEXTS = {
     "etc/nsswitch.conf": "hosts: files dns\n",
     "etc/os-release": "NAME=benchspec-tools\nID=benchspec-tools\n",
 }
+_LINKS = {"bin": "usr/bin", "lib": "usr/lib", "lib64": "usr/lib64"}
 _SKIPPED = {
     "test",
     "idlelib",
@@ -79,20 +80,29 @@ def make(tools: Path) -> None:
     _archive(tools / "tools.tar", "localhost/tools:1", *_tools(tools), ["/bin/sh"])
 
 
+def pack(folder: Path, name: str, programs: Mapping[str, Path]) -> Path:
+    """The archive of an image, made in a folder: programs, by their names in /usr/bin, and the libraries they load. The first is its entry point."""
+    target = folder / "image.tar"
+    _archive(target, name, _executables(programs), _LINKS, [f"/usr/bin/{next(iter(programs))}"])
+    return target
+
+
+def _executables(programs: Mapping[str, Path]) -> dict[str, Path]:
+    files: dict[str, Path] = {}
+    for name, path in programs.items():
+        real = path.resolve()
+        files |= {f"usr/bin/{name}": real, **_libraries(real)}
+    return files
+
+
 def _tools(tools: Path) -> tuple[dict[str, Path], dict[str, str]]:
     programs = {_found(name) for name in PROGRAMS} | {path for package in PACKAGES for path in _programs_of(package)}
-    files: dict[str, Path] = {"usr/bin/fortio": tools / "fortio"}
-    links: dict[str, str] = {}
-    for path in sorted(programs):
-        real = path.resolve()
-        files[f"usr/bin/{path.name}"] = real
-        files.update(_libraries(real))
+    files = _executables({"fortio": tools / "fortio", **{path.name: path for path in sorted(programs)}})
     files.update(_python(files))
     for directory in ("/etc/nginx", "/usr/share/nginx"):
         files.update({str(path)[1:]: path.resolve() for path in Path(directory).rglob("*") if path.is_file()})
     files["etc/mime.types"] = Path("/etc/mime.types")
-    links.update({"bin": "usr/bin", "sbin": "usr/bin", "usr/sbin": "bin", "lib": "usr/lib", "lib64": "usr/lib64"})
-    return files, links
+    return files, {**_LINKS, "sbin": "usr/bin", "usr/sbin": "bin"}
 
 
 def _found(name: str) -> Path:

