@@ -16,7 +16,6 @@ from benchspec.engine.errors import DriftError, RunFailed, TransportLost
 from benchspec.engine.execute.survey import PlacementRefused
 from benchspec.engine.readback import read_run
 from benchspec.engine.results import TrialStatus
-from benchspec.runners.ssh import connection
 from tests import hosts
 from tests.execute.bench import Recorder, execute, finished, make_run, records, spec_document
 from tests.execute.exclusive import overlaps
@@ -209,7 +208,7 @@ def hosts_document(bed: hosts.Bed, *, seconds: float, **changes: Any) -> dict[st
 
 
 def test_a_lost_host_costs_only_what_needs_it_and_resume_completes(bed: hosts.Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "RECONNECT_S", 2.0)
+    monkeypatch.setattr("benchspec.runners.ssh.line.RECONNECT_S", 2.0)
     one, two, _ = bed.hosts
     directory = make_run(tmp_path, hosts_document(bed, seconds=1.0))
     recorder = Recorder()

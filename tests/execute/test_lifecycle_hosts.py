@@ -21,7 +21,6 @@ from benchspec.engine.execute.events import Event
 from benchspec.engine.readback import read_run
 from benchspec.engine.results import TrialStatus
 from benchspec.engine.rundir import RunDirectory
-from benchspec.runners.ssh import connection
 from tests import hosts
 from tests.execute.bench import Recorder, execute, finished, make_run, records, run_cli, spec_document, start_cli, write_spec
 
@@ -235,7 +234,7 @@ def test_a_host_that_is_away_at_the_end_is_told_and_cleaned_later(
     bed: hosts.Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     """Of the others nothing is left; what the host has is destroyed as soon as it can be."""
-    monkeypatch.setattr(connection, "RECONNECT_S", 1.0)
+    monkeypatch.setattr("benchspec.runners.ssh.line.RECONNECT_S", 1.0)
     away = bed.hosts[1]
     directory = make_run(tmp_path, document(bed))
     try:
@@ -259,7 +258,7 @@ def test_a_host_that_is_away_at_the_end_is_told_and_cleaned_later(
 
 def test_under_a_trial_that_may_still_go_on_nothing_is_destroyed(bed: hosts.Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its client's host is lost while it measures; the next controller collects it, and only then is the target destroyed."""
-    monkeypatch.setattr(connection, "RECONNECT_S", 1.0)
+    monkeypatch.setattr("benchspec.runners.ssh.line.RECONNECT_S", 1.0)
     client = bed.hosts[0]
     directory = make_run(tmp_path, document(bed, script=f"echo x >>/var/tmp/counter; sleep 3; test -d {STATE} && echo rate: 1"))
 
