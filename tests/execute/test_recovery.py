@@ -8,34 +8,47 @@ import shutil
 import signal
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from benchspec.engine.errors import IntegrityError
 from benchspec.engine.execute.history import History
-from benchspec.engine.journal import read_records
+from benchspec.engine.journal import parse_line, read_records
 from benchspec.engine.readback import read_run
 from benchspec.engine.rundir import RunDirectory
 from tests.execute.bench import count, execute, finished, make_run, records, run_cli, spec_document, start_cli
 
 KILLS = int(os.environ.get("BENCHSPEC_KILLS", "100"))
+LANES = 2
+"""So many runs go on beside each other, each with kills of its own."""
 TRIALS = 2 * 3 * (1 + 2)
 
 
-def kill_until_finished(tmp_path: Path, number: int, moments: random.Random, left: int) -> int:
+def kill_controllers(tmp_path: Path, lane: int, kills: int) -> None:
+    """Kill so many controllers of one run after the other."""
+    moments, number = random.Random(20230320 + lane), 0
+    while kills > 0:
+        number += 1
+        kills -= kill_until_finished(tmp_path, f"{lane}-{number}", moments, kills)
+
+
+def kill_until_finished(tmp_path: Path, number: str, moments: random.Random, left: int) -> int:
     """One run whose controller is killed again and again, at most ``left`` times; returns how often. Checks the counters at the end."""
     counter = tmp_path / f"counter-{number}"
     directory = make_run(tmp_path, spec_document(counter, seconds=0.03), f"run-{number}")
     kills = 0
     while kills < min(left, 15):
         controller = start_cli("resume", str(directory.path), "--yes", "--quiet", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(moments.uniform(0.2, 1.6))
-        if controller.poll() is not None:
+        try:
+            controller.wait(moments.uniform(0.2, 1.6))
             break
-        controller.kill()
-        controller.wait()
-        kills += 1
+        except subprocess.TimeoutExpired:
+            controller.kill()
+            controller.wait()
+            kills += 1
     done = run_cli("resume", str(directory.path), "--yes", "--quiet")
     assert done.returncode == 0, done.stderr
     check_counters(directory, counter)
@@ -59,11 +72,9 @@ def check_counters(directory: RunDirectory, counter: Path) -> None:
 
 def test_a_hundred_kills_at_seeded_random_moments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    moments = random.Random(20230320)
-    kills = number = 0
-    while kills < KILLS:
-        number += 1
-        kills += kill_until_finished(tmp_path, number, moments, KILLS - kills)
+    shares = [len(range(lane, KILLS, LANES)) for lane in range(LANES)]
+    with ThreadPoolExecutor(LANES) as lanes:
+        list(lanes.map(kill_controllers, [tmp_path] * LANES, range(LANES), shares))
     left = [p for p in (tmp_path / "state").rglob("*") if p.name != "benchspec"]
     assert left == []
 
@@ -84,7 +95,7 @@ def test_a_job_that_outlives_its_controller_is_collected_not_started_again(tmp_p
     assert read_run(directory.path).resumed >= 1
 
 
-def test_truncation_at_every_byte_of_a_journal_loses_at_most_the_running_trial(tmp_path: Path) -> None:
+def test_truncation_at_every_byte_of_a_journal_loses_at_most_the_running_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     document = spec_document(tmp_path / "counter", method={"sessions": 2, "trials": 2, "warmups": 1})
     document["targets"].pop("b")
     document.pop("compare")
@@ -95,16 +106,18 @@ def test_truncation_at_every_byte_of_a_journal_loses_at_most_the_running_trial(t
     everything = finished(directory.path)
     assert len(everything) == 6
     known = -1
-    for size in range(len(whole)):
-        directory.journal_path.write_bytes(whole[:size])
-        found, _ = read_records(directory.journal_path)
-        assert len(found) == sum(end - 1 <= size for end in ends)
-        if len(found) == known:
-            continue
-        known = len(found)
-        history = History(found, directory.run_id)
-        assert list(history.trials.values()) == everything[: len(history.trials)]
-        assert len(history.unfinished()) <= 1
+    monkeypatch.setattr("benchspec.engine.journal.parse_line", cache(parse_line))  # a whole line says the same whatever comes behind it
+    with directory.journal_path.open("wb", buffering=0) as growing:
+        for size in range(len(whole)):
+            found, _ = read_records(directory.journal_path)
+            assert len(found) == sum(end - 1 <= size for end in ends)
+            growing.write(whole[size : size + 1])
+            if len(found) == known:
+                continue
+            known = len(found)
+            history = History(found, directory.run_id)
+            assert list(history.trials.values()) == everything[: len(history.trials)]
+            assert len(history.unfinished()) <= 1
 
 
 def test_a_truncated_journal_is_completed_from_the_raw_files_without_measuring_again(tmp_path: Path) -> None:
