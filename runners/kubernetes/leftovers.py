@@ -11,7 +11,7 @@ from . import ingress, namespace, objects, volumes
 from .api import Api
 from .failures import Denied, Exists, NotThere
 from .lease import COORDINATION
-from .names import MANAGED_BY, RUN, SITE, Ownership, label_value
+from .names import MANAGED_BY, RUN, SITE, Object, Ownership, label_value
 from .options import read_options
 from .pods import REMOVAL_S
 from .shares import BATCH
@@ -20,9 +20,9 @@ KINDS = {"config map": (objects.OWNERS, ""), "job": ("jobs", BATCH), "pod": ("po
          "ingress": ("ingresses", ingress.GROUP),
          "volume claim": ("persistentvolumeclaims", ""),
          "lease": ("leases", COORDINATION)}  # fmt: skip
-"""Kind of a leftover to its resource and group, owners of objects first; ``storage class`` and ``namespace`` are not of the namespace."""
+"""Kind of a leftover to its resource and group, owners of objects first; ``volume``, ``storage class`` and ``namespace`` are not of the namespace."""
 
-_OPTIONAL = ("ingress", "storage class")
+_OPTIONAL = ("ingress", "volume", "storage class")
 """Kinds whose rights a Role need not give."""
 
 
@@ -30,13 +30,13 @@ def find(site: Site, run_id: str) -> list[Leftover]:
     """Everything of ``run_id`` on the site."""
     api, ownership = _reach(site, run_id)
     left: list[Leftover] = []
-    for kind in (*KINDS, "storage class"):
+    for kind in (*KINDS, "volume", "storage class"):
         try:
-            found = api.items(_path(api, kind), labelSelector=_selector(ownership, kind))
+            found = volumes.of_run(api, run_id) if kind == "volume" else api.items(_path(api, kind), labelSelector=_selector(ownership, kind))
         except Denied:
             if kind not in _OPTIONAL:
                 raise
-            continue  # who may not list them has made none
+            continue  # who may not list them has made none, or cannot tell
         left += [Leftover(kind=kind, name=one["metadata"]["name"]) for one in found]
     if namespace.find(api, run_id) is not None:
         left.append(Leftover(kind="namespace", name=api.namespace))
@@ -51,12 +51,15 @@ def remove(site: Site, leftover: Leftover) -> None:
         RunFailed: it stays.
     """
     api, _ = _reach(site, "")
-    if leftover.kind not in (*KINDS, "storage class", "namespace"):
+    if leftover.kind not in (*KINDS, "volume", "storage class", "namespace"):
         raise UsageError(f"found leftover {leftover.kind} {leftover.name!r}, expected one of those this runner lists")
     path = _path(api, leftover.kind, leftover.name)
     try:
         found = api.get(path)
     except NotThere:
+        return
+    if leftover.kind == "volume":
+        _see_removed(api, found)
         return
     labels = found["metadata"].get("labels", {})
     if leftover.kind == "namespace" and leftover.name != api.namespace:
@@ -79,6 +82,15 @@ def remove(site: Site, leftover: Leftover) -> None:
         raise RunFailed(f"{leftover.kind} {leftover.name} does not go away", where=api.where, remedy="see whether its node is Ready")
 
 
+def _see_removed(api: Api, volume: Object) -> None:
+    """Its provisioner removes it, now that its claim is gone; we only wait. Raises RunFailed."""
+    name = volume["metadata"]["name"]
+    for one in volumes.await_removed(api, {name: volume["spec"].get("claimRef", {}).get("uid", "")}):
+        told = ", ".join(filter(None, (one["status"].get("phase"), one["status"].get("message"))))
+        raise RunFailed(f"volume {name} was not removed by its provisioner: {told}", where=api.where,
+                        remedy=f"see what it says of it: `kubectl describe persistentvolume {name}`, and its log")  # fmt: skip
+
+
 def _reach(site: Site, run_id: str) -> tuple[Api, Ownership]:
     options = read_options(site)
     return Api(options, f"site {site.name}"), Ownership(run_id=run_id, site=site.name, extra=options.labels)
@@ -87,8 +99,8 @@ def _reach(site: Site, run_id: str) -> tuple[Api, Ownership]:
 def _path(api: Api, kind: str, name: str = "") -> str:
     if kind == "namespace":
         return f"{namespace.NAMESPACES}/{name}"
-    if kind == "storage class":
-        return f"{volumes.CLASSES}/{name}".rstrip("/")
+    if kind in ("volume", "storage class"):
+        return f"{volumes.VOLUMES if kind == 'volume' else volumes.CLASSES}/{name}".rstrip("/")
     resource, group = KINDS[kind]
     return api.namespaced(resource, name, group)
 

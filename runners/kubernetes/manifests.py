@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from ...engine.ports import Demand
 from ...engine.spec import Placement, Role, TrafficPath
 from ...engine.units import Dimension, parse_quantity
-from .names import ALLOCATION, MANAGED_BY, RUN, Object, Ownership, label_value, object_name
+from .names import ALLOCATION, MANAGED_BY, RUN, Object, Ownership, digest, label_value, object_name
 from .options import BEST_EFFORT, GUARANTEED, Options, RoleOptions, Sidecar
 
-CONTAINER, _VOLUME = "role", "volume"
+CONTAINER = "role"
 STATE = "/benchspec/state"
 JOBS = f"{STATE}/jobs"
 WORK = f"{STATE}/work"
@@ -56,7 +56,8 @@ while :; do sleep 3600 & wait $!; done
 class Part:
     """One role of an allocation: its pod's Job, its port, and whether it has a volume, a Service and an Ingress before that.
 
-    An ``ephemeral`` volume is claimed by the pod itself and goes with it; a ``raw`` one is a block device.
+    ``volume`` is what the volume is called in the pod. An ``ephemeral`` one is claimed by the pod itself and goes with it; a ``raw`` one is a block
+    device.
     """
 
     role: Role
@@ -76,14 +77,24 @@ class Part:
         """The role's work directory: on the volume where it has one with a file system."""
         return f"{VOLUME}/benchspec" if self.volume and not self.raw else f"{WORK}/{self.role}"
 
+    @property
+    def claim(self) -> str:
+        """The name of the volume's claim where we make it."""
+        return f"{self.name}-{self.volume}"
+
     def claim_of(self, pod: str) -> str:
         """The name of the volume's claim; that of an ephemeral one follows from its pod's."""
-        return ephemeral_claim(pod, _VOLUME) if self.ephemeral else f"{self.volume}"
+        return ephemeral_claim(pod, f"{self.volume}") if self.ephemeral else self.claim
 
 
 def ephemeral_claim(pod: str, volume: str) -> str:
     """What the cluster calls the claim that it makes for a pod's own volume."""
     return f"{pod}-{volume}"
+
+
+def volume_name(run_id: str) -> str:
+    """What a run's volumes are called in their pods. The names of their claims end with it, and a volume whose claim is gone still names that."""
+    return f"v-{digest(run_id)}"
 
 
 def parts(options: Options, ownership: Ownership, allocation_id: str, roles: Sequence[Role], demand: Demand) -> Mapping[Role, Part]:
@@ -98,7 +109,7 @@ def _part(options: Options, ownership: Ownership, allocation_id: str, role: Role
     served = role not in CLIENTS and (demand.path in _SERVICES or demand.path is TrafficPath.NODE_PORT)
     given = NODE_PORTS if demand.path is TrafficPath.NODE_PORT and served else _PORTS
     free = [p for p in given[: len(given) - demand.ports + 1] if not any(0 <= fixed - p < demand.ports for fixed in demand.fixed_ports)]
-    volume = f"{name}-v" if role in demand.volumes and demand.storage.get("class") else None
+    volume = volume_name(ownership.run_id) if role in demand.volumes and demand.storage.get("class") else None
     behind = served and demand.path is TrafficPath.INGRESS
     return Part(
         role=role,
@@ -152,7 +163,7 @@ def _pod(options: Options, ownership: Ownership, allocation_id: str, part: Part,
             "resources": resources(options.qos, own),
             "volumeMounts": [
                 {"name": "state", "mountPath": "/benchspec"}, {"name": "memory", "mountPath": MEMORY},
-                *([{"name": _VOLUME, "mountPath": VOLUME}] if part.volume and not part.raw else []),
+                *([{"name": part.volume, "mountPath": VOLUME}] if part.volume and not part.raw else []),
             ],
         }],
         "volumes": [
@@ -170,7 +181,7 @@ def _pod(options: Options, ownership: Ownership, allocation_id: str, part: Part,
         spec["initContainers"] = [_sidecar(options.qos, one) for one in own.sidecars]
         spec["volumes"] += [_mounted(one, number, source) for one in own.sidecars for number, source in enumerate(one.mounts.values())]
     if part.raw:
-        spec["containers"][0]["volumeDevices"] = [{"name": _VOLUME, "devicePath": DEVICE}]
+        spec["containers"][0]["volumeDevices"] = [{"name": part.volume, "devicePath": DEVICE}]
         spec["securityContext"]["supplementalGroups"] = [DISK_GROUP]
     elif part.volume:
         spec["securityContext"]["fsGroup"] = USER  # volumes belong to root
@@ -273,16 +284,16 @@ def service(ownership: Ownership, allocation_id: str, part: Part, demand: Demand
 
 def claim(ownership: Ownership, allocation_id: str, part: Part, demand: Demand) -> Object:
     """The volume of one role; it will belong to the role's Job."""
-    metadata = {"name": part.volume, "labels": ownership.labels(allocation_id, part.role)}
+    metadata = {"name": part.claim, "labels": ownership.labels(allocation_id, part.role)}
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": _claimed(demand)}
 
 
 def _volume(ownership: Ownership, allocation_id: str, part: Part, demand: Demand) -> Object:
     """The volume in the pod: that of its claim, or one that the cluster claims for the pod alone and removes with it."""
     if not part.ephemeral:
-        return {"name": _VOLUME, "persistentVolumeClaim": {"claimName": part.volume}}
+        return {"name": part.volume, "persistentVolumeClaim": {"claimName": part.claim}}
     template = {"metadata": {"labels": ownership.labels(allocation_id, part.role)}, "spec": _claimed(demand)}
-    return {"name": _VOLUME, "ephemeral": {"volumeClaimTemplate": template}}
+    return {"name": part.volume, "ephemeral": {"volumeClaimTemplate": template}}
 
 
 def _claimed(demand: Demand) -> Object:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ...engine.errors import RunFailed
 from ...engine.ports import Demand
 from ...engine.spec import TrafficPath
-from . import ingress, manifests, pods
+from . import ingress, manifests, pods, volumes
 from .api import Api
 from .container import Container
 from .failures import Denied, Exists, NotThere
@@ -59,7 +59,7 @@ def make(place: Place, allocation_id: str, part: Part, demand: Demand) -> Object
     made = _create(api, api.namespaced("jobs", group=BATCH), manifests.job(place.options, ownership, allocation_id, part, demand))
     owner = manifests.owner({"apiVersion": BATCH, "kind": "Job", **made})
     if claimed:
-        api.patch(f"{claims}/{part.volume}", {"metadata": {"ownerReferences": [owner]}})
+        api.patch(f"{claims}/{part.claim}", {"metadata": {"ownerReferences": [owner]}})
     if not part.service:
         return None
     service = _create(api, api.namespaced("services"), manifests.service(ownership, allocation_id, part, demand, owner))
@@ -140,8 +140,13 @@ def _hex(address: str) -> tuple[str, ...]:
 
 
 def remove(place: Place, selector: str) -> None:
-    """Remove Jobs, pods, Services, Ingresses and volume claims of ``selector``, and see by listing each kind that they are gone."""
+    """Remove Jobs, pods, Services, Ingresses and volume claims of ``selector``, and see by listing each kind that they are gone.
+
+    Provisioners remove the volumes then, and may erase them for a while on the very disk that is measured next: that is waited for. One that stays is
+    no error; leftovers.py finds it.
+    """
     api = place.api
+    bound = volumes.claimed(api, selector)
     paths = [api.namespaced("jobs", group=BATCH), api.namespaced("services"), api.namespaced("persistentvolumeclaims"), api.namespaced("pods")]
     if _may_list(api, ingresses := api.namespaced("ingresses", group=ingress.GROUP)):
         paths.insert(0, ingresses)
@@ -150,6 +155,7 @@ def remove(place: Place, selector: str) -> None:
             api.delete(f"{path}/{found['metadata']['name']}", grace_s=1 if path is paths[-1] else None)
     for path in reversed(paths):
         pods.await_gone(api, path, selector)
+    volumes.await_removed(api, bound)
 
 
 def _may_list(api: Api, path: str) -> bool:

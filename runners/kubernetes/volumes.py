@@ -1,6 +1,9 @@
-"""Volumes: the class a spec wants made, and what the bound volume really is."""
+"""Volumes: the class a spec wants made, what the bound volume really is, and its removal, which is its provisioner's when its claim is gone."""
 
 from __future__ import annotations
+
+import time
+from collections.abc import Mapping
 
 from ...engine.errors import RunFailed
 from ...engine.ports import Demand
@@ -13,6 +16,10 @@ from .names import RUN, Object, Ownership
 
 CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
 VOLUMES = "/api/v1/persistentvolumes"
+REMOVAL_S = 60.0
+"""So long provisioners may take to remove volumes."""
+
+_PAUSES_S = (0.1, 1.0)
 
 
 def ensure_class(api: Api, ownership: Ownership, demand: Demand, needed: bool) -> None:
@@ -71,6 +78,39 @@ def observe(api: Api, claim_name: str) -> list[Fact]:
         "storage.driver": (driver, "the bound volume's source"),
     }
     return [Fact(name=name, value=value, source=source, unit="B" if name == "storage.size" else None) for name, (value, source) in values.items()]
+
+
+def claimed(api: Api, selector: str) -> dict[str, str]:
+    """The volumes that claims of ``selector`` are bound to, with the claims' uids."""
+    claims = api.items(api.namespaced("persistentvolumeclaims"), labelSelector=selector)
+    return {name: one["metadata"]["uid"] for one in claims if (name := one["spec"].get("volumeName"))}
+
+
+def of_run(api: Api, run_id: str) -> list[Object]:
+    """The volumes that were made for claims of the run in the namespace, and are to go with them. Raises Denied."""
+    end = f"-{manifests.volume_name(run_id)}"
+    found = [(one, one["spec"].get("claimRef") or {}) for one in api.items(VOLUMES)]
+    ours = [(one, of) for one, of in found if of.get("namespace") == api.namespace and of["name"].endswith(end)]
+    return [one for one, of in ours if _goes_with(one, of["uid"])]
+
+
+def await_removed(api: Api, claims: Mapping[str, str]) -> list[Object]:
+    """Wait until volumes, each given with the uid of its claim, are removed; return those that are not.
+
+    One that is to be kept, or that we may not see, is none of them; one whose removal has failed is not waited for.
+    """
+    deadline, pause_s = time.monotonic() + REMOVAL_S, _PAUSES_S[0]
+    while True:
+        left = [found for name, uid in claims.items() if _goes_with(found := _read(api, f"{VOLUMES}/{name}"), uid)]
+        if all(one["status"].get("phase") == "Failed" for one in left) or time.monotonic() > deadline:
+            return left
+        time.sleep(pause_s)
+        pause_s = min(1.5 * pause_s, _PAUSES_S[1])
+
+
+def _goes_with(volume: Object, claim_uid: str) -> bool:
+    spec = volume.get("spec", {})
+    return (spec.get("claimRef") or {}).get("uid") == claim_uid and spec.get("persistentVolumeReclaimPolicy") == "Delete"
 
 
 def _read(api: Api, path: str) -> Object:

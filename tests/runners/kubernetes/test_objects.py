@@ -108,7 +108,8 @@ def test_a_volume_is_claimed_where_the_workload_writes_and_the_target_names_a_cl
     claim = manifests.claim(OWNERSHIP, "a-1", part, demand)
     assert claim["spec"]["storageClassName"] == "fast"
     assert claim["spec"]["resources"] == {"requests": {"storage": str(5 * 2**30)}}
-    assert {"persistentVolumeClaim": {"claimName": part.volume}, "name": "volume"} in pod["volumes"]
+    assert {"persistentVolumeClaim": {"claimName": claim["metadata"]["name"]}, "name": part.volume} in pod["volumes"]
+    assert claim["metadata"]["name"].endswith(f"-{manifests.volume_name('run-1')}")
     assert parts(Demand(volumes=(Role.CLIENT,)))[Role.CLIENT][0].volume is None
 
 
@@ -117,9 +118,9 @@ def test_an_ephemeral_volume_is_claimed_in_the_pod_with_our_labels() -> None:
     (template,) = (one["ephemeral"]["volumeClaimTemplate"] for one in pod["volumes"] if "ephemeral" in one)
     assert template["metadata"]["labels"] == OWNERSHIP.labels("a-1", Role.CLIENT)
     assert template["spec"]["volumeMode"] == "Block"
-    assert part.claim_of("pod-x") == "pod-x-volume"
+    assert part.claim_of("pod-x") == f"pod-x-{manifests.volume_name('run-1')}"
     (container,) = pod["containers"]
-    assert container["volumeDevices"] == [{"name": "volume", "devicePath": manifests.DEVICE}]
+    assert container["volumeDevices"] == [{"name": part.volume, "devicePath": manifests.DEVICE}]
     assert not part.workdir.startswith(manifests.VOLUME)
     assert "fsGroup" not in pod["securityContext"]
 

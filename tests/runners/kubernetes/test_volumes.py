@@ -10,7 +10,8 @@ import pytest
 from benchspec.engine.errors import RunFailed
 from benchspec.engine.ports import Allocation, Demand, Session
 from benchspec.engine.results import Measurement
-from benchspec.engine.spec import Experiment, Json, Role, RolePlace
+from benchspec.engine.spec import Experiment, Json, Role, RolePlace, Site
+from benchspec.runners.kubernetes import RUNNER, volumes
 from benchspec.workloads import fio
 from tests.cluster.cluster import Cluster
 from tests.runners.kubernetes.conftest import allocate
@@ -38,7 +39,10 @@ def facts_of(allocation: Allocation) -> dict[str, object]:
     return {fact.name: fact.value for fact in allocation.observe(allocation.surroundings())[Role.CLIENT]}
 
 
-def test_an_ephemeral_volume_is_the_pods_own_and_goes_with_it(cluster: Cluster, connect: Connect) -> None:
+def test_an_ephemeral_volume_is_the_pods_own_and_goes_with_it(
+    cluster: Cluster, connect: Connect, site: Site, run_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where something keeps the provisioner from it, the release is none the worse, and the volume is told."""
     storage: dict[str, Json] = {"class": "local-path", "size": "64 MiB", "ephemeral": True}
     allocation = allocate(connect(), Role.CLIENT, demand=Demand(storage=storage, volumes=(Role.CLIENT,)))
     found = measure(allocation, storage, rw="randwrite", bs="4 KiB", size="4 MiB")
@@ -47,8 +51,27 @@ def test_an_ephemeral_volume_is_the_pods_own_and_goes_with_it(cluster: Cluster, 
     assert (seen["storage.ephemeral"], seen["storage.mode"], seen["storage.class"], seen["storage.size"]) == (True, "Filesystem", "local-path", 2**26)
     (claim,) = json.loads(cluster.kubectl("get", "pvc", "-l", "app.kubernetes.io/managed-by=benchspec", "-o", "json"))["items"]
     assert [one["kind"] for one in claim["metadata"]["ownerReferences"]] == ["Pod"]
+    volume = claim["spec"]["volumeName"]
+    hold(cluster, volume, ["benchspec.dev/test"])
+    monkeypatch.setattr(volumes, "REMOVAL_S", 0.5)
     allocation.release()
     assert cluster.kubectl("get", "pvc", "-l", "app.kubernetes.io/managed-by=benchspec", "-o", "name") == ""
+    (left,) = (one for one in RUNNER.leftovers(site, run_id) if one.kind == "volume")
+    assert left.name == volume
+    assert [one.kind for one in RUNNER.leftovers(site, "run-of-another")] == []
+    with pytest.raises(RunFailed, match=f"volume {volume} was not removed by its provisioner"):
+        RUNNER.remove(site, left)
+    hold(cluster, volume, [])
+    monkeypatch.setattr(volumes, "REMOVAL_S", 300.0)
+    RUNNER.remove(site, left)
+    assert "volume" not in {one.kind for one in RUNNER.leftovers(site, run_id)}
+
+
+def hold(cluster: Cluster, volume: str, finalizers: list[str]) -> None:
+    """Let a volume stay when it is removed, or go."""
+    said = json.loads(cluster.kubectl("get", "persistentvolume", volume, "-o", "json"))["metadata"].get("finalizers", [])
+    kept = [one for one in said if not one.startswith("benchspec.dev/")]
+    cluster.kubectl("patch", "persistentvolume", volume, "--type=merge", "-p", json.dumps({"metadata": {"finalizers": [*kept, *finalizers]}}))
 
 
 @pytest.fixture
