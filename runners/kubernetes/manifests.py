@@ -170,7 +170,7 @@ def _pod(options: Options, ownership: Ownership, allocation_id: str, part: Part,
             {"name": "state", "emptyDir": {}}, {"name": "memory", "emptyDir": {"medium": "Memory", "sizeLimit": "64Mi"}},
             *([_volume(ownership, allocation_id, part, demand)] if part.volume else []),
         ],
-        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": _apart(ownership, allocation_id, demand)}},
+        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [_others(ownership)]}},
         # a node that is cut off is the trial's problem, not a reason to delete its pod while the trial may go on
         "tolerations": [
             *({"key": f"node.kubernetes.io/{state}", "operator": "Exists", "effect": "NoExecute"} for state in ("not-ready", "unreachable")),
@@ -195,6 +195,8 @@ def _pod(options: Options, ownership: Ownership, allocation_id: str, part: Part,
     if demand.placement is Placement.SAME_NODE:
         together = [{"labelSelector": {"matchLabels": {ALLOCATION: label_value(allocation_id)}}, "topologyKey": _HOST}]
         spec["affinity"]["podAffinity"] = {"requiredDuringSchedulingIgnoredDuringExecution": together}
+    if demand.placement is Placement.ACROSS_NODES:
+        spec["topologySpreadConstraints"] = [_apart(allocation_id)]
     if options.privileged:
         _open(spec)
     if own.node:
@@ -245,16 +247,25 @@ def _mounted(own: Sidecar, number: int, source: str) -> Object:
     return {"name": name, "secret": {"secretName": of}} if kind == "secret" else {"name": name, "configMap": {"name": of}}
 
 
-def _apart(ownership: Ownership, allocation_id: str, demand: Demand) -> list[Object]:
-    """No node is shared with another run, in whatever namespace; and the roles are apart where the spec says so."""
+def _others(ownership: Ownership) -> Object:
+    """No node is shared with another run, in whatever namespace."""
     others = [
         *({"key": key, "operator": "In", "values": [value]} for key, value in MANAGED_BY.items()),
         {"key": RUN, "operator": "NotIn", "values": [label_value(ownership.run_id)]},
     ]
-    terms: list[Object] = [{"labelSelector": {"matchExpressions": others}, "namespaceSelector": {}, "topologyKey": _HOST}]
-    if demand.placement is Placement.ACROSS_NODES:
-        terms.append({"labelSelector": {"matchLabels": {ALLOCATION: label_value(allocation_id)}}, "topologyKey": _HOST})
-    return terms
+    return {"labelSelector": {"matchExpressions": others}, "namespaceSelector": {}, "topologyKey": _HOST}
+
+
+def _apart(allocation_id: str) -> Object:
+    """No two roles on one node: where there are fewer nodes than ``minDomains`` the emptiest counts as empty, so that none may get a second pod.
+
+    Not a second anti-affinity: of a pod with two of them schedulers since Kubernetes 1.32 do not notice that the pods that kept it off are gone, and
+    try it again after five minutes only (https://github.com/kubernetes/kubernetes/pull/139161).
+    """
+    return {
+        "labelSelector": {"matchLabels": {ALLOCATION: label_value(allocation_id)}}, "topologyKey": _HOST,
+        "maxSkew": 1, "minDomains": len(Role), "whenUnsatisfiable": "DoNotSchedule",
+    }  # fmt: skip
 
 
 def resources(qos: str, own: RoleOptions | Sidecar) -> Object:

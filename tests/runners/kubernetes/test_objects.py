@@ -86,16 +86,21 @@ def test_what_a_plan_renders_has_the_ingress_too() -> None:
 
 
 def test_placement_becomes_affinity_and_no_run_shares_a_node_with_another() -> None:
+    def pod(placement: Placement) -> Any:
+        return parts(Demand(placement=placement))[Role.SERVER][1]
+
     def terms(placement: Placement, kind: str) -> list[Any]:
-        affinity = parts(Demand(placement=placement))[Role.SERVER][1]["affinity"]
-        return list(affinity.get(kind, {}).get("requiredDuringSchedulingIgnoredDuringExecution", []))
+        return list(pod(placement)["affinity"].get(kind, {}).get("requiredDuringSchedulingIgnoredDuringExecution", []))
 
     own = {"matchLabels": {"benchspec.dev/allocation": "a-1"}}
-    assert own in [term["labelSelector"] for term in terms(Placement.ACROSS_NODES, "podAntiAffinity")]
+    (apart,) = pod(Placement.ACROSS_NODES)["topologySpreadConstraints"]
+    assert (apart["labelSelector"], apart["maxSkew"], apart["whenUnsatisfiable"]) == (own, 1, "DoNotSchedule")
+    assert apart["minDomains"] > 2, "so that one node alone does not get both"
     assert own in [term["labelSelector"] for term in terms(Placement.SAME_NODE, "podAffinity")]
-    (others,) = terms(Placement.ANY, "podAntiAffinity")
-    assert others["namespaceSelector"] == {}
-    assert {"key": "benchspec.dev/run", "operator": "NotIn", "values": ["run-1"]} in others["labelSelector"]["matchExpressions"]
+    for placement in Placement:
+        (others,) = terms(placement, "podAntiAffinity")  # a second one would keep the scheduler from trying again when others go
+        assert others["namespaceSelector"] == {}
+        assert {"key": "benchspec.dev/run", "operator": "NotIn", "values": ["run-1"]} in others["labelSelector"]["matchExpressions"]
 
 
 def test_a_volume_is_claimed_where_the_workload_writes_and_the_target_names_a_class() -> None:

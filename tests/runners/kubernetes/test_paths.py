@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from benchspec.engine.ports import Command, Demand, Server, Session, Tool
-from benchspec.engine.spec import Placement, Role, TrafficPath
+from benchspec.engine.spec import Placement, Role, RolePlace, Site, TrafficPath
+from benchspec.runners.kubernetes import allocation as allocations
+from benchspec.runners.kubernetes import volumes
+from benchspec.runners.kubernetes.api import Api
+from benchspec.runners.kubernetes.names import Ownership
+from benchspec.runners.kubernetes.options import read_options
+from benchspec.runners.kubernetes.shares import Place
 from tests.cluster.cluster import Cluster
 from tests.runners.kubernetes.conftest import BOTH, allocate
 
@@ -47,7 +55,32 @@ def test_a_path_is_what_it_says(cluster: Cluster, connect: Connect, path: Traffi
     allocation.release()
 
 
-def test_a_volume_is_where_the_work_is_done_and_is_read_back(connect: Connect) -> None:
+def test_roles_that_another_run_keeps_off_its_nodes_come_up_when_it_goes(connect: Connect, site: Site) -> None:
+    """At once, and not only when the scheduler tries everything again, every five minutes. Allocations of two runs are never called the same."""
+    apart, options = Demand(placement=Placement.ACROSS_NODES), read_options(site)
+    other = Place(api=Api(options, "site here"), options=options, ownership=Ownership(run_id="run-of-another", site="here", extra={}))
+    first = allocate(connect(), *BOTH, demand=apart)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(allocations.allocate, other, [RolePlace(role=role, site="here") for role in BOTH], "a-2", apart, {}, {})
+        try:
+            deadline = time.monotonic() + 60
+            while len(kept_off(other)) < len(BOTH):
+                assert time.monotonic() < deadline, "the scheduler keeps no pod off"
+                time.sleep(0.1)
+        finally:
+            first.release()
+        waiting.result().release()
+
+
+def kept_off(place: Place) -> list[str]:
+    """The run's pods of which the scheduler has said that they fit nowhere."""
+    found = place.api.items(place.api.namespaced("pods"), labelSelector=place.ownership.selector())
+    conditions = [(pod["metadata"]["name"], one) for pod in found for one in pod["status"].get("conditions", [])]
+    return [name for name, one in conditions if (one["type"], one["status"]) == ("PodScheduled", "False")]
+
+
+def test_a_volume_is_where_the_work_is_done_and_is_read_back(cluster: Cluster, connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(volumes, "REMOVAL_S", 300.0)
     storage = {"class": "local-path", "size": "96 MiB"}
     allocation = allocate(connect(), Role.CLIENT, demand=Demand(storage=storage, volumes=(Role.CLIENT,)))
     workdir = allocation.surroundings().workdirs[Role.CLIENT]
@@ -61,6 +94,8 @@ def test_a_volume_is_where_the_work_is_done_and_is_read_back(connect: Connect) -
     assert str(seen["storage.volume"]).startswith("pvc-")
     assert seen["storage.filesystem"] is not None
     allocation.release()
+    left = cluster.kubectl("get", "persistentvolume", str(seen["storage.volume"]), "--ignore-not-found", "-o", "name")
+    assert left == "", "nothing is erased any more when the next allocation is made"
 
 
 def test_the_path_is_measured_and_the_image_recorded(cluster: Cluster, connect: Connect) -> None:
