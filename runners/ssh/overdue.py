@@ -3,16 +3,24 @@
 The host alone is asked: a run's journal may be gone. A site's directory says in its file ``ttl`` how long it is kept, and where the work directories
 are. That time counts from the last sign of life: an allocation made, a job started or ended, a connection lost. What a lifecycle brought up is left
 alone, however old: only its own destroy steps can take it down.
+
+What is large takes its time to erase, and a session is waiting. After :data:`SWEEP_S` the sweep is cut short where there is ``timeout`` (else between
+two directories), and the next run goes on. Jobs are put away at once, so that a run which comes back after all finds none of them with half of its
+files; what is in the work directories goes then, and the file ``ttl``, which tells of all, goes last.
 """
 
 from __future__ import annotations
 
 from .family import FAMILY_SCRIPT
 
+SWEEP_S = 60
+"""So long a sweep may last: what enters the host waits for it, for host.SCRIPT_TIMEOUT_S in all."""
+
 # Follows DIRECTORIES_SCRIPT; run is the run's id: what is of others is looked at. The host's lock is held for this run, so that no other one can come
 # back meanwhile; where there is no flock, a run that lives is known by its processes. Whatever cannot be told or removed stays.
 SWEEP_SCRIPT = (
     FAMILY_SCRIPT
+    + f"sweep_s={SWEEP_S}\n"
     + r"""
 # is the site's directory $2 of run $1, kept for $3 s, over that, with nothing of the run alive and nothing brought up that is to last?
 overdue() {
@@ -36,24 +44,38 @@ mounted_below() {
     while read -r _ at _; do case $at in "$1"/*) return 0 ;; esac; done </proc/mounts
     return 1
 }
+# run a program in what is left of the time, if anything is
+within() {
+    uptime_now
+    [ "$now" -lt "$late" ] || return 1
+    if [ -n "$limited" ]; then timeout "$(((late - now) / 100 + 1))" "$@"; else "$@"; fi
+}
 erase() {
-    ! mounted_below "$1" || return 1
-    rm -rf "$1" 2>/dev/null || { chmod -R u+rwX "$1"; rm -rf "$1"; }
+    within rm -rf "$1" || { within chmod -R u+rwX "$1"; within rm -rf "$1"; }
 }
 sweep() {
+    limited=
+    ! timeout 1 true || limited=yes
+    uptime_now
+    late=$((now + 100 * sweep_s))
     for f in "$state"/*/*/ttl; do
+        within true || return
         site=${f%/ttl}
         of=${site%/*}
         [ "${of##*/}" != "$1" ] && [ ! -L "$of" ] && [ ! -L "$site" ] && read -r ttl work <"$f" && overdue "${of##*/}" "$site" "$ttl" || continue
         case $work in
-        "$site"/*) ;;
+        "$site/work") ;;
         */"benchspec-${of##*/}/${site##*/}")
             # not there: its disk may not be mounted, and only the site's directory says what lies on it
-            [ -d "$work" ] && [ ! -L "$work" ] && [ ! -L "${work%/*}" ] && erase "$work" || continue
-            rmdir "${work%/*}" ;;
+            [ -d "$work" ] && [ ! -L "$work" ] && [ ! -L "${work%/*}" ] || continue ;;
         *) continue ;;
         esac
-        erase "$site" && rmdir "$of"
+        ! mounted_below "$work" && ! mounted_below "$site" || continue
+        [ ! -e "$site/jobs" ] || mv "$site/jobs" "$site/overdue" || continue
+        for d in "$site/overdue" "$work"/* "$site/allocations"; do erase "$d" || continue 2; done
+        rm -rf "$work" "$site"
+        [ "$work" = "$site/work" ] || rmdir "${work%/*}"
+        rmdir "$of"
     done
 }
 (sweep "$run") >/dev/null 2>&1

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import subprocess
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +16,7 @@ from benchspec.engine.ports import Allocation, Command
 from benchspec.engine.spec import Role, RolePlace, Site
 from benchspec.runners.registry import get_runner
 from benchspec.runners.ssh.job import SshJob
+from benchspec.runners.ssh.overdue import SWEEP_S, SWEEP_SCRIPT
 from tests import hosts
 from tests.runners.ssh.conftest import until
 
@@ -112,3 +116,32 @@ def test_what_is_overdue_is_removed_by_the_next_run_and_nothing_else(bed: hosts.
         assert len(host.shell(f"find {disk} -name file").split()) == len(left)
     finally:
         host.shell(f"rm -rf {state} {disk}; kill {alive} || :")
+
+
+def test_a_sweep_that_takes_too_long_is_cut_short_and_the_next_one_goes_on(tmp_path: Path) -> None:
+    """In a shell of this machine, with an rm that is slow for as long as there is the file."""
+    state, disk, held, programs = (tmp_path / name for name in ("state", "disk", "held", "bin"))
+    works = {"run-here": state / "run-here" / "site" / "work", "run-there": disk / "benchspec-run-there" / "site"}
+    for name, work in works.items():
+        site = state / name / "site"
+        for each in (work / "a" / "client", site / "jobs" / "a-1", site / "allocations"):
+            each.mkdir(parents=True)
+        (work / "a" / "client" / "file").write_text("theirs")
+        (site / "ttl").write_text(f"3600 {work}\n")
+    for path in state.glob("**/*"):
+        os.utime(path, (time.time() - 7200,) * 2)
+    programs.mkdir()
+    (programs / "rm").write_text(f'#!/bin/sh\n[ ! -e "{held}" ] || exec sleep 541\nexec /bin/rm "$@"\n')
+    (programs / "rm").chmod(0o755)
+
+    def sweep(script: str) -> None:
+        argv = ["/bin/sh", "-c", f'state="{state}" run=run-next\n{script}']
+        subprocess.run(argv, env={"PATH": f"{programs}:{os.environ['PATH']}"}, timeout=300, check=True)
+
+    held.touch()
+    sweep(SWEEP_SCRIPT.replace(f"sweep_s={SWEEP_S}\n", "sweep_s=1\n"))
+    assert {path.name for path in state.iterdir()} == works.keys()
+    assert all((state / name / "site" / "ttl").exists() for name in works)
+    held.unlink()
+    sweep(SWEEP_SCRIPT)
+    assert [*state.iterdir(), *disk.iterdir()] == []
