@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.command("compare", short_help=VERBS["compare"])
 @click.argument("runs", nargs=-1, required=True, type=DIRECTORY)
-@click.option("--baseline", help="With one run: the target to compare the others with.")
+@click.option("--baseline", help="With one run: the target to compare the others of its environment with.")
 @click.option("--target", help="With two runs: the one target to compare.  [default: all they share]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--require-verdict", is_flag=True, help="Exit with 8 when a primary comparison establishes nothing.")

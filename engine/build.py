@@ -100,8 +100,9 @@ def build_method(found: Mapping[str, Json]) -> Method:
 
 def _comparison(found: Mapping[str, Json]) -> Comparison:
     margin = quantity(found.get("equivalence"), Dimension.RATIO)
+    names = tuple(map(text, items(found["baseline"]))) or (text(found["baseline"]),)
     return Comparison(
-        baseline=text(found["baseline"]),
+        baseline=names if len(names) > 1 else names[0],
         equivalence=Comparison(baseline="").equivalence if margin is None else margin,
         must_match=tuple(map(text, items(found.get("must_match")))),
     )

@@ -48,10 +48,11 @@ def build_target(name: str, found: Mapping[str, Json], sites: Mapping[str, Json]
     cloud, price = mapping(found.get("cloud")), mapping(found.get("price"))
     return Target(
         name=name,
-        title=text(found.get("title")) or name,
+        title=_title(name, found),
         sites=_sites(name, found, sites),
         claims=claims(found),
         document=found,
+        environment=_text(found, "environment"),
         cloud=Cloud(provider=text(cloud["provider"]), region=_text(cloud, "region"), zone=_text(cloud, "zone")) if cloud else None,
         cvm=_cvm(found.get("cvm")),
         topology=tuple(_group(group, mapping(nodes)) for group, nodes in mapping(found.get("topology")).items()),
@@ -66,6 +67,12 @@ def build_target(name: str, found: Mapping[str, Json], sites: Mapping[str, Json]
 
 def _text(found: Mapping[str, Json], key: str) -> str | None:
     return text(found.get(key)) or None
+
+
+def _title(name: str, found: Mapping[str, Json]) -> str:
+    """What pages call the target: one mesh in two environments must not read as one."""
+    title, environment = text(found.get("title")) or name, text(found.get("environment"))
+    return f"{title} ({environment})" if environment else title
 
 
 def _sites(name: str, found: Mapping[str, Json], sites: Mapping[str, Json]) -> dict[str, Site]:

@@ -64,6 +64,7 @@ def _of_target(target: Target) -> Meanings:
     at = f"targets.{target.name}"
     yield from _leaves(f"{at}.title", Subject.REPORT, "title", target.title)
     yield from _leaves(f"{at}.description", Subject.REPORT, "description", target.document.get("description"))
+    yield from _leaves(f"{at}.environment", Subject.JUDGEMENT, "compare", target.environment)
     for name, value in target.claims.items():
         if name != "net.mtu" or value != target.claims.get("cni.mtu"):  # one claim under two names
             yield from _leaves(f"{at}.{name}", Subject.ENVIRONMENT, _area(name), value)

@@ -77,7 +77,7 @@ def _facts(sides: Mapping[str, RunData], target: str) -> tuple[FactSet, ...]:
 
 def _spec(before: RunData, after: RunData, target: str) -> Spec:
     sides: Sequence[Target] = [
-        dataclasses.replace(run.spec.target(target), name=side, title=f"{run.spec.target(target).title} ({side})")
+        dataclasses.replace(run.spec.target(target), name=side, title=f"{run.spec.target(target).title} ({side})", environment=None)
         for side, run in ((BEFORE, before), (AFTER, after))
     ]
     declared = after.spec.compare
@@ -87,11 +87,14 @@ def _spec(before: RunData, after: RunData, target: str) -> Spec:
 
 
 def rebase(run: RunData, baseline: str) -> RunData:
-    """``run`` with another baseline.
+    """``run`` with another baseline of the environment that ``baseline`` is in; other environments keep theirs.
 
     Raises:
         UsageError: it has no such target.
     """
     _of_target(run, baseline)
-    compare = dataclasses.replace(run.spec.compare or Comparison(baseline=baseline), baseline=baseline)
-    return dataclasses.replace(run, spec=dataclasses.replace(run.spec, compare=compare))
+    spec, compare = run.spec, run.spec.compare or Comparison(baseline=baseline)
+    environment = spec.target(baseline).environment
+    elsewhere = tuple(name for name in compare.baselines if spec.target(name).environment != environment)
+    compare = dataclasses.replace(compare, baseline=(*elsewhere, baseline) if elsewhere else baseline)
+    return dataclasses.replace(run, spec=dataclasses.replace(spec, compare=compare))

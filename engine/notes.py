@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from . import identity
-from .baselines import host_pairs
+from .baselines import Environment, environments, host_pairs
 from .estimate import STEP_S, lifecycles
 from .reach import USUAL_COV, Reach
 from .spec import Experiment, Method, Mode, Order, Spec, Target
@@ -66,18 +66,35 @@ def _about_repetition(method: Method, seconds: float) -> Iterator[str]:
 def _about_comparison(spec: Spec, experiments: Sequence[Experiment], targets: Sequence[str]) -> Iterator[str]:
     if spec.compare is None:
         return
-    if spec.compare.baseline not in targets:
-        yield f"the baseline {spec.compare.baseline} is not in this plan: nothing is compared"
-        return
-    if targets == [spec.compare.baseline]:
-        yield f"only the baseline {spec.compare.baseline} is in this plan: nothing is compared"
-        return
-    base = {e.cell for e in experiments if e.target == spec.compare.baseline}
-    others = {e.cell for e in experiments if e.target != spec.compare.baseline}
     beside = {host.cell for host, _ in host_pairs(spec, experiments)}  # compared on their own target
-    alone = len((base ^ others) - beside)
-    if alone:
-        yield f"{'1 cell is' if alone == 1 else f'{alone} cells are'} not measured on both the baseline and another target, and not compared"
+    every = environments(spec)
+    for environment in every:
+        others = [name for name in targets if name in environment.targets and name != environment.baseline]
+        if others or environment.baseline in targets:
+            where = f" {environment.where}" if len(every) > 1 else ""
+            here = [e for e in experiments if e.target in environment.targets]
+            yield from _about_environment(environment, where, others, here, beside)
+
+
+def _about_environment(
+    environment: Environment, where: str, others: Sequence[str], experiments: Sequence[Experiment], beside: set[str]
+) -> Iterator[str]:
+    """What is compared there and what is not: ``others`` are the targets of the plan but the baseline, ``beside`` cells that need no other target."""
+    baseline, them = environment.baseline, f"{', '.join(others)} {'is' if len(others) == 1 else 'are'}"
+    base = {e.cell for e in experiments if e.target == baseline}
+    if baseline is None:
+        yield f"no baseline is named{where}: {them} not compared"
+    elif not base:
+        yield f"the baseline {baseline} is not in this plan: nothing is compared{where}"
+    elif not others:
+        yield f"only the baseline {baseline} is in this plan: nothing is compared{where}"
+    else:
+        if where:
+            yield f"{them} compared with {baseline}{where}"
+        alone = len((base ^ {e.cell for e in experiments if e.target != baseline}) - beside)
+        if alone:
+            cells = "1 cell is" if alone == 1 else f"{alone} cells are"
+            yield f"{cells} not measured on both the baseline and another target{where}, and not compared"
 
 
 def _about_margin(spec: Spec, method: Method, reached: Sequence[Reach]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from . import codec, notes
+from .baselines import target_pairs
 from .errors import UsageError
 from .estimate import Estimate, PlannedPrice, estimate, prices
 from .expand import MAX_EXPERIMENTS, expand
@@ -141,13 +142,9 @@ def _target_ranks(experiments: Sequence[Experiment]) -> dict[str, int]:
 
 
 def compared_cells(spec: Spec, experiments: Sequence[Experiment]) -> tuple[str, ...]:
-    """The cells that the baseline and at least one other target have, in plan order."""
-    if spec.compare is None:
-        return ()
-    targets: dict[str, set[str]] = {}
-    for experiment in experiments:
-        targets.setdefault(experiment.cell, set()).add(experiment.target)
-    return tuple(cell for cell, names in targets.items() if spec.compare.baseline in names and len(names) > 1)
+    """The cells that a baseline and at least one other target of its environment have, in plan order."""
+    shared = {experiment.cell for _, experiment in target_pairs(spec, experiments)}
+    return tuple(cell for cell in dict.fromkeys(experiment.cell for experiment in experiments) if cell in shared)
 
 
 def plan_to_json(plan: Plan) -> dict[str, Json]:

@@ -215,6 +215,7 @@ class Target:
     ``sites`` maps roles to site names; a target with one inline runner maps every role to a site named after the target.
     ``cpus`` maps a role (or ``any``) to CPU numbers. ``claims`` is every declared fact by fact name (see engine/facts.py),
     flattened from the sections below; ``document`` is the target's resolved mapping as written, for pages and diffs.
+    Targets of one ``environment`` are compared with each other; ``title`` names it.
     """
 
     name: str
@@ -222,6 +223,7 @@ class Target:
     sites: Mapping[str, Site]
     claims: Mapping[str, Json]
     document: Mapping[str, Json]
+    environment: str | None = None
     cloud: Cloud | None = None
     cvm: Cvm | None = None
     topology: tuple[NodeGroup, ...] = ()
@@ -295,11 +297,16 @@ class Method:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Which target is the base, which margin counts as equivalent (ratio), and which facts must match."""
+    """Which target is the base (of several environments, which targets), which margin counts as equivalent (ratio), and which facts must match."""
 
-    baseline: str
+    baseline: str | tuple[str, ...]
     equivalence: float = 0.02
     must_match: tuple[str, ...] = ()
+
+    @property
+    def baselines(self) -> tuple[str, ...]:
+        """Every baseline: at most one of each environment."""
+        return (self.baseline,) if isinstance(self.baseline, str) else self.baseline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -98,8 +98,8 @@ def _in_order(cells: Sequence[Cell], name: str, titles: Mapping[str, str]) -> li
 
 
 def _ratios(anchor: str, title: str, contrasts: Sequence[Contrast], titles: Mapping[str, str], margin: float) -> Iterator[Figure]:
-    """One figure per baseline (there is one unless a page joins runs)."""
-    for baseline in dict.fromkeys(c.baseline for c in contrasts):
+    """One figure per baseline: one for each environment."""
+    for number, baseline in enumerate(dict.fromkeys(c.baseline for c in contrasts), start=1):
         chosen = [c for c in contrasts if c.baseline == baseline]
         targets, cells = {c.target for c in chosen}, {c.cell for c in chosen}
         rows = [
@@ -109,7 +109,8 @@ def _ratios(anchor: str, title: str, contrasts: Sequence[Contrast], titles: Mapp
         against = titles.get(baseline, baseline)
         who = f"{titles.get(chosen[0].target, chosen[0].target)} against {against}" if len(targets) == 1 else f"against {against}"
         subtitle = f"{who}: percent difference of the primary metric with its interval"
-        yield draw_ratios(f"{anchor}-interval", f"{title}: difference from {against}", subtitle, rows, margin)
+        name = f"{anchor}-interval" if number == 1 else f"{anchor}-interval-{number}"
+        yield draw_ratios(name, f"{title}: difference from {against}", subtitle, rows, margin)
 
 
 def _ratio_label(contrast: Contrast, titles: Mapping[str, str], targets: int, cells: int) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from ..engine.analysis.model import Analysis
+from ..engine.baselines import environments
 from ..engine.gates import PLACEMENT
 from ..engine.results import ClaimState, RunData, TrialKind
 from ..engine.spec import Method, Mode, Order
@@ -56,7 +57,9 @@ def _planned(method: Method) -> list[Item]:
 
 
 def list_warnings(run: RunData) -> tuple[str, ...]:
-    """What a reader must know before the numbers: smoke mode, a run cut short, contradicted claims, confounded order, a single session."""
+    """What a reader must know before the numbers: smoke mode, a run cut short, contradicted claims, confounded order, a single session, targets that
+    are compared with nothing.
+    """
     method, warnings = run.spec.method, _imported(run)
     if method.mode is Mode.SMOKE:
         warnings.append("This was a smoke run: it shows that everything works and carries no verdict.")
@@ -70,7 +73,16 @@ def list_warnings(run: RunData) -> tuple[str, ...]:
         warnings.append("The targets were measured one after the other: a change over time cannot be told from a difference between them.")
     if method.sessions == 1:
         warnings.append("There is one session: the intervals do not cover a new allocation.")
-    return tuple(warnings)
+    return (*warnings, *_not_compared(run))
+
+
+def _not_compared(run: RunData) -> Iterator[str]:
+    """Environments without a baseline, whose targets are measured all the same."""
+    measured = {experiment.target for experiment in run.experiments}
+    for each in environments(run.spec) if run.spec.compare else ():
+        titles = [run.spec.target(name).title for name in each.targets if name in measured]
+        if each.baseline is None and titles:
+            yield f"No baseline is named {each.where}: {', '.join(titles)} {'is' if len(titles) == 1 else 'are'} not compared."
 
 
 def _imported(run: RunData) -> list[str]:

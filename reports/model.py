@@ -95,7 +95,10 @@ class DescriptiveRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellView:
-    """One workload at one point of its matrix: the primary metric's table and comparisons, then the descriptive series."""
+    """One workload at one point of its matrix: the primary metric's table and comparisons, then the descriptive series.
+
+    ``compared`` are the targets of :attr:`DescriptiveRow.changes`, ``against`` the baseline of each.
+    """
 
     name: str
     title: str
@@ -108,6 +111,7 @@ class CellView:
     rows: tuple[ResultRow, ...]
     comparisons: tuple[Comparison, ...]
     compared: tuple[str, ...]
+    against: tuple[str, ...]
     descriptive: tuple[DescriptiveRow, ...]
     figures: tuple[Figure, ...]
     has_limits: bool

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..engine.analysis.model import Analysis, Cell, Contrast, LimitState, Summary
+from ..engine.baselines import environments
 from ..engine.results import Direction, Metric, RunData
 from ..engine.spec import Experiment, Price, WorkloadSpec
 from .drawings import draw_cell, draw_sweeps, draw_workload
@@ -43,8 +44,8 @@ class Context:
 
 
 def make_context(run: RunData, analysis: Analysis, tallies: Mapping[str, Tally]) -> Context:
-    """Group the analysis by cell once; the baseline comes first among the targets."""
-    ordered = sorted(run.spec.targets, key=lambda t: t.name != analysis.baseline)
+    """Group the analysis by cell once; targets come by environment, in each the baseline first."""
+    ordered = [run.spec.target(name) for each in environments(run.spec) for name in sorted(each.targets, key=lambda name: name != each.baseline)]
     cells: dict[str, list[Cell]] = {}
     contrasts: dict[str, list[Contrast]] = {}
     for cell in analysis.cells:
@@ -149,7 +150,8 @@ def _cell(context: Context, name: str, experiments: Sequence[Experiment]) -> Cel
         targets=tuple(context.title(e.target) for e in experiments),
         rows=rows,
         comparisons=comparisons,
-        compared=tuple(dict.fromkeys(context.title(c.target) for c in others)),
+        compared=tuple(context.title(target) for target, _ in _sides(others)),
+        against=tuple(context.title(baseline) for _, baseline in _sides(others)),
         descriptive=_descriptive(context, experiments, [c for c in cells if not c.primary], others),
         figures=draw_cell(
             context.anchors[name],
@@ -261,7 +263,6 @@ def _descriptive(
     context: Context, experiments: Sequence[Experiment], cells: Sequence[Cell], contrasts: Sequence[Contrast]
 ) -> tuple[DescriptiveRow, ...]:
     """Further series, one row each with its own unit, in the order of the analysis."""
-    compared = list(dict.fromkeys(c.target for c in contrasts))
     rows = []
     for series in dict.fromkeys(cell.series for cell in cells):
         of_series = {cell.target: cell for cell in cells if cell.series == series}
@@ -273,10 +274,15 @@ def _descriptive(
                 title=title_of(next(iter(of_series.values())).metric),
                 unit=scale.unit,
                 values=tuple(_value(of_series.get(e.target), scale) for e in experiments),
-                changes=tuple(_change(ratios.get(target)) for target in compared),
+                changes=tuple(_change(ratios.get(target)) for target, _ in _sides(contrasts)),
             )
         )
     return tuple(rows)
+
+
+def _sides(contrasts: Sequence[Contrast]) -> Sequence[tuple[str, str]]:
+    """Who is compared with whom: target and baseline, each once."""
+    return tuple(dict.fromkeys((c.target, c.baseline) for c in contrasts))
 
 
 def _value(cell: Cell | None, scale: Scale) -> str:

@@ -60,12 +60,20 @@ def build_view(run: RunData, analysis: Analysis) -> View:
         formulas=FORMULAS,
         raw=list_raw(run, tallies, context.titles),
         confidence=write_declared(analysis.confidence),
-        baseline=context.title(analysis.baseline) if analysis.baseline else "",
+        baseline=_baseline(context),
         labels=tuple(Item(name=name, text=text) for name, text in sorted(run.spec.labels.items())),
         loads=list_loads(run, context.titles),
         containers=containers,
         unseen=list_unseen(run, containers),
     )
+
+
+def _baseline(context: Context) -> str:
+    """What a sentence about any target may call its baseline."""
+    found = context.analysis.baseline
+    if found is None:
+        return ""
+    return context.title(found) if isinstance(found, str) else "the baseline of its environment"
 
 
 def _paragraphs(text: str) -> tuple[str, ...]:

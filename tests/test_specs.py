@@ -33,7 +33,6 @@ NAMES = {
     "vault-constellation",
     "cni-beyond-10g",
     "mesh-multicluster",
-    "mesh-multicluster-equinix",
     "azure-disk-encryption",
     "azure-disk-encryption-standard",
 }
@@ -153,9 +152,9 @@ def test_gcp_has_the_documented_limits_of_disk_and_machine() -> None:
         ("constellation-gcp", "gke", {"machine.type": "n2d-standard-4", "net.mtu": 1450, "cvm.expected": False, "cloud.zone": "europe-west3-b"}),
         ("constellation-gcp", "constellation", {"net.mtu": 8896, "cvm.expected": True, "storage.disk": "pd-balanced"}),
         ("cni-beyond-10g", "flannel", {"cni.mode": "vxlan", "cni.network_policy": "none", "kubernetes.distribution": "k3s", "net.link": 50e9}),
-        ("mesh-multicluster", "istio", {"mesh.version": "1.19.3", "mesh.encryption": "mtls", "machine.type": "m5.2xlarge", "net.mtu": 1500}),
-        ("mesh-multicluster", "kuma", {"mesh.version": "2.4.3", "mesh.protocol": "tcp"}),
-        ("mesh-multicluster-equinix", "nsm", {"mesh.encryption": "wireguard", "machine.type": "c3.medium.x86", "kubernetes.version": "1.28.3"}),
+        ("mesh-multicluster", "istio-aws", {"mesh.version": "1.19.3", "mesh.encryption": "mtls", "machine.type": "m5.2xlarge", "net.mtu": 1500}),
+        ("mesh-multicluster", "kuma-equinix", {"mesh.version": "2.4.3", "mesh.protocol": "tcp"}),
+        ("mesh-multicluster", "nsm-equinix", {"mesh.encryption": "wireguard", "machine.type": "c3.medium.x86", "kubernetes.version": "1.28.3"}),
         ("azure-disk-encryption", "ade", {"storage.encryption": "ade", "os.name": "Windows Server 2016", "machine.type": "Standard_DS4_v2"}),
         ("azure-disk-encryption-standard", "plain", {"storage.encryption": "none", "machine.type": "Standard_D4_v2"}),
     ],
@@ -211,14 +210,29 @@ def test_every_spec_can_be_carried_out_as_far_as_can_be_said_without_its_sites(n
     assert {message for message in found if "this version runs nothing on Windows hosts" not in message} == set()
 
 
-@pytest.mark.parametrize("name", ["mesh-multicluster", "mesh-multicluster-equinix"])
-def test_each_mesh_has_its_url_and_is_made_anew_for_every_session(name: str) -> None:
-    made = planned(name)
+def test_each_mesh_has_its_url_and_is_made_anew_for_every_session() -> None:
+    made = planned("mesh-multicluster")
     assert len({e.parameters["url"] for e in made.experiments}) == 3
     assert {len({place.site for place in e.roles}) for e in made.experiments} == {2}
-    assert {c.lifecycle.per for which in load(name).spec.targets for c in which.components} == {"session"}
-    istio = load(name).spec.target("istio").components[0].lifecycle
-    assert any("${output:gateway.address}" in str(step.arguments) for step in istio.ready)
+    assert {c.lifecycle.per for which in load("mesh-multicluster").spec.targets for c in which.components} == {"session"}
+
+
+@pytest.mark.parametrize("where", ["aws", "equinix"])
+def test_each_mesh_is_reached_awaited_and_watched_where_its_script_puts_nginx(where: str) -> None:
+    serving = {"istio": "2", "kuma": "1", "nsm": "1"}
+    for mesh, cluster in serving.items():
+        which = target("mesh-multicluster", f"{mesh}-{where}")
+        (lifecycle,) = [component.lifecycle for component in which.components]
+        server, client = which.sites["server"], which.sites["client"]
+        assert (server.name, client.name) == (f"{mesh}-{where}-{cluster}", f"{mesh}-{where}-{3 - int(cluster)}")
+        assert ("watch" in server.options, "watch" in client.options) == (True, False)
+        assert server.options["kubeconfig"] == f"/root/.kube/{where}-{cluster}"
+        assert [step.site for step in lifecycle.ready if step.name == "nginx"] == [server.name]
+        assert {step.site for step in (*lifecycle.bootstrap, *lifecycle.ready) if step.capture} <= {server.name}
+        deploy, clear = lifecycle.bootstrap[0], lifecycle.destroy[0]
+        clusters = {f"KUBECONFIG{number}": f"/root/.kube/{where}-{number}" for number in (1, 2)}
+        assert (deploy.env, clear.env) == (clusters, clusters), "a step has no variable that is not given to it"
+        assert "--chdir=/opt/service-mesh-performance-testing" in str(deploy.arguments)
 
 
 PREMIUM = {"P10": ("500 1/s", "100 MB/s"), "P20": ("2300 1/s", "150 MB/s"), "P30": ("5000 1/s", "200 MB/s")}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..baselines import host_pairs
+from ..baselines import held_against, host_pairs, target_pairs
 from ..results import Metric, RunData
 from ..spec import Comparison, Experiment, Order
 from .cells import CellTable, Numbers, build_cells, number_crunch
@@ -27,7 +27,7 @@ NO_INTERVAL = "nothing to compare"
 
 
 def analyse(run: RunData, metrics: Mapping[str, Sequence[Metric]]) -> Analysis:
-    """Summarise every series of every experiment and compare each target with the baseline.
+    """Summarise every series of every experiment and compare each target with the baseline of its environment.
 
     ``metrics`` maps a tool's name (or an experiment's id, where the metrics depend on its parameters) to the declared metrics.
 
@@ -67,7 +67,7 @@ class _Pair:
 
 
 class _Comparer:
-    """Compares the experiments of one run with those of the baseline target, and virtual paths with the host path measured beside them."""
+    """Compares the experiments of one run with those of their environment's baseline, and virtual paths with the host path measured beside them."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class _Comparer:
         evidence: Evidence,
         first_stage: int | None,
     ) -> None:
-        self._run, self._compare, self._numbers, self._table = run, compare, numbers, table
+        self._run, self._numbers, self._table = run, numbers, table
         self._alpha = 1 - run.spec.method.confidence
         self._blocks = run.spec.method.order is not Order.SEQUENTIAL
         self._first_stage = first_stage
@@ -101,12 +101,8 @@ class _Comparer:
         return tuple(self._contrast(pair, e, voids[i], adjusted.get(i), len(family)) for i, (pair, e) in enumerate(found))
 
     def _pairs(self) -> Iterator[_Pair]:
-        if self._compare is not None:
-            baselines = {e.cell: e for e in self._run.experiments if e.target == self._compare.baseline}
-            for experiment in self._run.experiments:
-                base = baselines.get(experiment.cell)
-                if base is not None and experiment.target != self._compare.baseline:
-                    yield from (self._pair(base, experiment, cell, primary) for cell, primary in self._shared(base, experiment))
+        for base, experiment in target_pairs(self._run.spec, self._run.experiments):
+            yield from (self._pair(base, experiment, cell, primary) for cell, primary in self._shared(base, experiment))
         for base, experiment in host_pairs(self._run.spec, self._run.experiments):
             yield from (self._pair(base, experiment, cell, primary) for cell, primary in self._shared(base, experiment) if primary)
 
@@ -183,8 +179,8 @@ class _Comparer:
 
 
 def _mismatches(run: RunData, compare: Comparison, evidence: Evidence) -> dict[str, str | None]:
-    base = run.spec.target(compare.baseline)
-    return {target.name: mismatch(evidence, base, target, compare.must_match) for target in run.spec.targets if target.name != base.name}
+    spec = run.spec
+    return {name: mismatch(evidence, spec.target(base), spec.target(name), compare.must_match) for name, base in held_against(spec).items()}
 
 
 def _paths(pair: _Pair) -> tuple[str, str] | None:

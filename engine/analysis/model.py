@@ -213,7 +213,7 @@ class Saturation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Analysis:
-    """All cells and contrasts of a run. ``family`` is how many primary verdicts were Holm-adjusted together.
+    """All cells and contrasts of a run. ``family`` is how many primary verdicts were Holm-adjusted together; ``baseline`` as the spec has it.
 
     ``findings`` are what the numbers themselves give away: broken arithmetic (F35x), limits (F4xx), noise and order (F5xx).
     """
@@ -223,6 +223,6 @@ class Analysis:
     family: int
     confidence: float
     equivalence: float | None
-    baseline: str | None
+    baseline: str | tuple[str, ...] | None
     findings: tuple[Finding, ...] = ()
     saturations: tuple[Saturation, ...] = ()

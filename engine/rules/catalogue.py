@@ -57,7 +57,7 @@ BS112 error | an unknown kind of runner | No runner of that kind is part of benc
 BS113 error | not exactly one of runner and sites | A target has its roles either on one runner or on named sites.
 BS114 error | --set names a path that does not exist | The path must lead to something the spec has or the language knows.
 BS115 error | --set cannot be read | It is PATH=VALUE, with the value in YAML: method.sessions=3 or targets.aks.limits[0].sustained=500 1/s.
-BS201 error | the baseline names no target | compare.baseline must be a key of targets.
+BS201 error | the baseline names no target | compare.baseline must be a key of targets, or a list of such keys.
 BS202 error | nothing to compare with | compare needs at least two targets.
 BS203 error | a workload runs on an unknown target | Every name in a workload's targets must be a key of targets.
 BS204 error | overrides for an unknown target | Every key of a workload's overrides must be a key of targets.
@@ -74,6 +74,7 @@ BS214 error | an output of a later step | A step can use only what steps before 
 BS215 error | a secret where it would be published | Titles, names, labels, claims and the report are printed. A secret may stand in with, in a lifecycle and in a runner's options.
 BS216 warning | must_match names an unknown fact | Nothing of that name is claimed or known to be observed, so it can never differ.
 BS217 warning | a target that nothing runs on | Every workload's targets leave it out.
+BS218 error | two baselines of one environment | Every target is held against one baseline: that of its environment. Name one of them, or say under `environment` which targets belong together.
 BS220 error | not exactly one action | A step has exactly one of run, script, manifest, chart and wait; wait and every capture have exactly one way.
 BS221 error | two steps of one name | Outputs and the journal name steps, so a target's steps need different names.
 BS222 error | a file outside the spec's folder | Scripts, manifests and values lie beside the spec, or they would not travel with it.

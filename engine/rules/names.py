@@ -19,17 +19,34 @@ def _unknown(code: str, path: Path, what: str, name: object, known: list[str], a
 
 
 def baseline(view: View) -> Iterator[Problem]:
-    """BS201, BS202: the baseline is a target, and there is another."""
+    """BS201, BS202, BS218: baselines are targets, one of each environment at most, and there is another target."""
     if not view.compare or not view.targets:
         return
-    name = view.compare.get("baseline")
-    if isinstance(name, str) and name not in view.targets:
-        yield _unknown("BS201", ("compare", "baseline"), "target", name, list(view.targets))
+    first: dict[str, str] = {}
+    for path, name in _baselines(view):
+        if name not in view.targets:
+            yield _unknown("BS201", path, "target", name, list(view.targets))
+            continue
+        environment = text(view.targets[name].get("environment"))
+        if first.setdefault(environment, name) != name:
+            where = f"the environment {quote(environment)}" if environment else "the targets without an environment"
+            found = f"{quote(name)}, a second baseline of {where} beside {quote(first[environment])}"
+            yield Problem(code="BS218", path=path, found=found, expected="one baseline of each environment")
     if len(view.targets) < 2:
         found = "a comparison of 1 target"
         yield Problem(
             code="BS202", path=("compare",), found=found, expected="at least 2 targets", hint="add a target, or leave compare out", at=At.KEY
         )
+
+
+def _baselines(view: View) -> Iterator[tuple[Path, str]]:
+    """The names under ``compare.baseline`` with their paths: one, or a list."""
+    path, found = ("compare", "baseline"), view.compare.get("baseline")
+    if isinstance(found, str):
+        yield path, found
+    for index, name in enumerate(items(found)):
+        if isinstance(name, str):
+            yield (*path, index), name
 
 
 def workload_targets(view: View) -> Iterator[Problem]:

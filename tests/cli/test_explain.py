@@ -29,7 +29,7 @@ def test_a_quantity_with_its_unit_and_default(capsys: pytest.CaptureFixture[str]
 
 def test_values_bounds_and_required(capsys: pytest.CaptureFixture[str]) -> None:
     assert "spec.method.order: one of blocks, duet, sequential" in explain(capsys, "method.order")
-    assert "spec.compare.baseline: text, required" in explain(capsys, "compare.baseline")
+    assert "spec.compare.baseline: text or list of text, required" in explain(capsys, "compare.baseline")
     assert "bounds: at least 1, at most 10000" in explain(capsys, "method.sessions")
 
 

@@ -88,8 +88,8 @@ def test_plan_prints_text_and_json_and_renders(tmp_path: Path) -> None:
     assert {job["kind"] for job in jobs} == {"Job"}
     assert run_cli("plan", str(ROOT / "specs" / "mesh-multicluster.yaml"), "--render", str(tmp_path / "mesh")).returncode == 0
     clients = {path.parts[-3]: path.read_text() for path in (tmp_path / "mesh").rglob("client-1-client.sh")}  # the server is on another cluster
-    assert "http://nginx.my-vl3-network:80" in clients["nsm"]
-    assert set(clients) == {"istio", "kuma", "nsm"}
+    assert "http://nginx.my-vl3-network:80" in clients["nsm-aws"]
+    assert set(clients) == {f"{mesh}-{where}" for mesh in ("istio", "kuma", "nsm") for where in ("aws", "equinix")}
 
 
 @pytest.mark.parametrize(

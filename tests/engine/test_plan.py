@@ -311,6 +311,24 @@ def test_what_is_not_compared_is_said() -> None:
     assert planned(spec(compare=False)).compared == ()
 
 
+def test_what_is_compared_within_which_environment_is_said() -> None:
+    targets = [target(name, environment=where) for name, where in (("a", "X"), ("b", "X"), ("c", "Y"), ("d", "Y"), ("e", None))]
+    disk = workload("disk", tool="disk", parameters={}, targets=("b", "c", "d"))
+    made = replace(spec(targets=targets, workloads=[workload(), disk]), compare=Comparison(baseline=("a", "c"), equivalence=0.05))
+    assert planned(made).notes == (
+        "b is compared with a in the environment X",
+        "1 cell is not measured on both the baseline and another target in the environment X, and not compared",
+        "d is compared with c in the environment Y",
+        "no baseline is named among the targets without an environment: e is not compared",
+    )
+    assert planned(made).compared == ("net", "disk")
+    assert planned(made, only=["target=c", "target=b"]).notes == (
+        "the baseline a is not in this plan: nothing is compared in the environment X",
+        "only the baseline c is in this plan: nothing is compared in the environment Y",
+    )
+    assert planned(made, only=["target=c", "target=b"]).compared == ()
+
+
 def test_another_machine_for_one_workload_is_said() -> None:
     claimed = target("a", claims={"machine.type": "D4as_v5"})
     made = planned(spec(targets=[claimed], workloads=[workload(overrides={"a": {"machine": "DC4as_v5"}})], compare=False))

@@ -202,6 +202,13 @@ CASES: list[tuple[str, str, list[str], list[str]]] = [
         ["workloads.storage.sweep={axis: numjobs, gain: 100 %}", "workloads.storage.matrix.numjobs=[1, 2]"],
         ["workloads.storage.sweep={axis: numjobs, gain: 99 %}", "workloads.storage.matrix.numjobs=[1, 2]"],
     ),
+    ("BS201", "clusters", ["compare.baseline=[aks, ask]"], ["compare.baseline=[aks]"]),
+    (
+        "BS218",
+        "clusters",
+        ["compare.baseline=[aks, constellation]"],
+        ["compare.baseline=[aks, constellation]", "targets.constellation.environment=Azure"],
+    ),
     ("BS292", "minimal", ["workloads.crypto.baseline=host"], ["title=same"]),
     ("BS301", "minimal", [f"title=ghp_{'a1' * 18}"], ["title=ghp_short"]),
     ("BS303", "hosts", ['workloads.boot.with.run=[echo, "${secret:env:T}"]'], ['workloads.boot.with.env={A: "${secret:env:T}"}']),

@@ -34,7 +34,7 @@ TWO_CPUS = """\
     cpus: [0, 1] # where a workload has a client and a server, each gets a CPU of its own
 """
 BARE = "    sites: {client: hosts, server: hosts}\n"
-NSM_URL = '      nsm: {with: {url: "http://nginx.my-vl3-network:80"}}\n'
+NSM_URL = '      nsm-aws: &nsm-url {with: {url: "http://nginx.my-vl3-network:80"}}\n      nsm-equinix: *nsm-url\n'
 
 SLIPS: list[tuple[str, str, str, str]] = [
     ("BS201", AZURE, "baseline: aks #", "baseline: ask #"),
@@ -43,7 +43,7 @@ SLIPS: list[tuple[str, str, str, str]] = [
     ("BS204", CNI, BOTH_PATHS, BOTH_PATHS.replace("flannel: {", "flanel: {path: pod-to-pod}, flannel: {")),
     ("BS205", CNI, ONE_BYTE, ONE_BYTE + "    targets: [hosts]\n"),
     ("BS206", CNI, "{client: k3s, server: k3s}", "{client: k3s, server: k3}"),
-    ("BS207", MESH, "  nsm-1: {", "  nsm-0: {kind: local}\n  nsm-1: {"),
+    ("BS207", MESH, "  nsm-aws-1: {", "  nsm-aws-0: {kind: local}\n  nsm-aws-1: {"),
     ("BS208", CNI, "{client: k3s, server: k3s}", "{client: k3s}"),
     ("BS208", DISKS, "{client: {host: disk-ade", "{cleint: {host: disk-ade"),
     ("BS209", AZURE, "${var:docs}", "${var:doc}"),
@@ -54,11 +54,12 @@ SLIPS: list[tuple[str, str, str, str]] = [
     ("BS214", MESH, "istio/multiprimary/deploy.sh]", 'istio/multiprimary/deploy.sh, "${output:gateway.address}"]'),
     ("BS215", VAULT, "title: GKE #", 'title: "${secret:env:TOKEN}" #'),
     ("BS216", AZURE, "[machine.type, net.mtu]", "[machine.type, net.mtuu]"),
-    ("BS217", MESH, NSM_URL, "    targets: [istio, kuma]\n"),
+    ("BS217", MESH, NSM_URL, "    targets: [istio-aws, kuma-aws, istio-equinix, kuma-equinix]\n"),
+    ("BS218", MESH, "baseline: [istio-aws, istio-equinix]", "baseline: [istio-aws, kuma-aws]"),
     ("BS220", VAULT, CERTIFICATE, "script: vault/certificate.sh, manifest: vault/values.yaml,"),
     ("BS221", VAULT, "{name: certificate,", "{name: unseal,"),
     ("BS222", VAULT, "script: vault/certificate.sh", "script: ../certificate.sh"),
-    ("BS223", MESH, "              site: istio-1\n", "              site: istio-0\n"),
+    ("BS223", MESH, "              site: istio-aws-2\n", "              site: istio-aws-0\n"),
     ("BS224", VAULT, "script: vault/unseal.sh", "script: vault/unsealed.sh"),
     ("BS225", VAULT, "          destroy:\n            - {name: remove, script: vault/remove.sh, timeout: 10 min}\n", ""),
     ("BS226", CNI, BARE, BARE + "    lifecycle: {bootstrap: [{name: a, run: [b]}], destroy: [{name: c, on: hosts, run: [d]}]}\n"),
@@ -122,7 +123,7 @@ SLIPS: list[tuple[str, str, str, str]] = [
     ("BS301", VAULT, "{source: constellation-docs-2.16}", "{source: hvs.CAESIJ0123456789abcdefghijKLMNOPQRSTuvwx}"),
     ("BS303", MESH, 'url: "http://nginx.my-vl3', 'url: "http://${secret:env:NAME}@nginx.my-vl3'),
     ("BS302", VAULT, "{source: constellation-docs-2.16}", "{token: correct-horse}"),
-    ("BS310", MESH, "facts: &facts {net.mtu: 1500}", "facts: {net.mtuu: 1500}"),
+    ("BS310", MESH, "facts: &aws-facts {net.mtu: 1500}", "facts: &aws-facts {net.mtuu: 1500}"),
 ]
 
 
