@@ -6,6 +6,7 @@ Layout, all for the user alone (mode 0700)::
     /var/tmp/benchspec-UID/RUN_ID/SITE/allocations/ROLE@ALLOCATION_ID port and CPUs of a role
     /var/tmp/benchspec-UID/RUN_ID/SITE/allocations/standing@ALLOCATION_ID there if something was brought up that is to last
     /var/tmp/benchspec-UID/RUN_ID/SITE/ttl                       for how long (s) all this is kept, a space, and where the work directories are
+    /var/tmp/benchspec-UID/RUN_ID/SITE/overdue/                  jobs that a sweep (overdue.py) has not erased in its time
     /var/tmp/benchspec-UID/RUN_ID/SITE/work/ALLOCATION_ID/ROLE/  work directories, unless the option ``workdir`` moves them to
     WORKDIR/benchspec-RUN_ID/SITE/ALLOCATION_ID/ROLE/
 
