@@ -193,6 +193,21 @@ def _open_locked(path: Path) -> int:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
+        holder = _describe_holder(descriptor)
         os.close(descriptor)
-        raise Locked("another benchspec process is writing this run", where=str(path), remedy="wait for it to end, or stop it") from error
+        remedy = "wait for it to end, or end it; `kill -CONT PID` lets one go on that was suspended"
+        raise Locked(f"another benchspec process{holder} is writing this run", where=str(path), remedy=remedy) from error
     return descriptor
+
+
+def _describe_holder(descriptor: int) -> str:
+    """Who holds the file's lock, and whether it was suspended; "" where this machine does not tell. Format: proc_locks(5), proc_pid_stat(5)."""
+    found = os.fstat(descriptor)
+    place = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
+    try:
+        locks = [line.split() for line in Path("/proc/locks").read_text(encoding="ascii").splitlines()]
+        pid = next(words[4] for words in locks if words[1] == "FLOCK" and words[5] == place)
+        state = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0]
+    except (OSError, StopIteration):
+        return ""
+    return f" (pid {pid}{', which is suspended' if state == b'T' else ''})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
@@ -89,9 +90,22 @@ def test_another_format_version_is_refused(tmp_path: Path, monkeypatch: pytest.M
 
 def test_there_is_one_writer(tmp_path: Path) -> None:
     path = tmp_path / "journal.ndjson"
-    with Journal(path), pytest.raises(Locked, match="another benchspec process"):
+    with Journal(path), pytest.raises(Locked, match="another benchspec process") as caught:
         Journal(path)
+    told = str(path.stat().st_ino) in Path("/proc/locks").read_text()
+    assert f"(pid {os.getpid()})" in str(caught.value) or not told
     Journal(path).close()
+
+
+def test_a_writer_that_was_suspended_is_told_as_one(tmp_path: Path) -> None:
+    path = tmp_path / "journal.ndjson"
+    holder = "import fcntl, os, signal, sys; f = open(sys.argv[1], 'a'); fcntl.flock(f, fcntl.LOCK_EX); os.kill(os.getpid(), signal.SIGSTOP)"
+    with subprocess.Popen([sys.executable, "-c", holder, str(path)]) as suspended:
+        os.waitid(os.P_PID, suspended.pid, os.WSTOPPED | os.WNOWAIT)
+        with pytest.raises(Locked) as caught:
+            Journal(path)
+        suspended.kill()
+    assert f"(pid {suspended.pid}, which is suspended)" in str(caught.value) or "(pid" not in str(caught.value)
 
 
 def test_opening_a_corrupt_journal_releases_the_lock(tmp_path: Path) -> None:
