@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 
 from . import identity
 from .baselines import Environment, environments, host_pairs
-from .estimate import STEP_S, lifecycles
+from .errors import UnitError
+from .estimate import STEP_S, allocation_s, lifecycles
+from .ports import DEFAULT_TTL_S, Workload
 from .reach import USUAL_COV, Reach
-from .spec import Experiment, Method, Mode, Order, Spec, Target
+from .spec import Experiment, Method, Mode, Order, Site, Spec, Target
+from .units import Dimension, parse_quantity
 
 WEAK_POWER = 0.5
 NETWORK_POLICY = "cni.network_policy"
+_ENDING = frozenset({"kubernetes", "ssh"})
+"""Runners whose sites have a ``ttl``: hosts end jobs that are older, clusters pods."""
 
 
 def _percent(ratio: float, decimals: int = 0) -> str:
     return f"{100 * ratio:.{decimals}f} %"
 
 
-def of_plan(spec: Spec, method: Method, experiments: Sequence[Experiment], reached: Sequence[Reach], seconds: float) -> tuple[str, ...]:
+def of_plan(
+    spec: Spec, method: Method, experiments: Sequence[Experiment], reached: Sequence[Reach], seconds: float, workloads: Mapping[str, Workload]
+) -> tuple[str, ...]:
     """Every note about a plan of ``experiments`` that takes ``seconds`` s."""
     targets = list(dict.fromkeys(experiment.target for experiment in experiments))
     return (
@@ -27,6 +35,7 @@ def of_plan(spec: Spec, method: Method, experiments: Sequence[Experiment], reach
         *_about_comparison(spec, experiments, targets),
         *_about_margin(spec, method, reached),
         *_about_machines(spec, experiments),
+        *_about_ttl(spec, method, experiments, workloads),
         *_about_what_no_run_shows(spec, targets),
         *_about_money_and_steps(spec, targets),
     )
@@ -113,6 +122,33 @@ def _about_machines(spec: Spec, experiments: Sequence[Experiment]) -> Iterator[s
         if machine is not None:
             claimed = [str(v) for name, v in spec.target(target).claims.items() if name.rpartition("/")[2] == identity.MACHINE]
             yield f"{workload} on {target} needs the machine type {machine}, not {' or '.join(claimed) or 'an undeclared one'}"
+
+
+def _about_ttl(spec: Spec, method: Method, experiments: Sequence[Experiment], workloads: Mapping[str, Workload]) -> Iterator[str]:
+    """Sites that end what is older than their ttl, and on which a session lasts longer; each with its longest one."""
+    longest: dict[str, tuple[float, float, str]] = {}
+    for experiment in experiments:
+        target, used = spec.target(experiment.target), {place.site for place in experiment.roles}
+        session_s = allocation_s(target, experiment, method, workloads[experiment.tool]) - method.cooldown_s
+        for site in target.sites.values():
+            ttl_s, known_s = _ttl_s(site), longest.get(site.name, (0.0,))[0]
+            if site.name in used and session_s > max(ttl_s, known_s):
+                longest[site.name] = session_s, ttl_s, f"{experiment.workload} on {target.name}"
+    for name, (session_s, ttl_s, which) in longest.items():
+        yield (
+            f"site {name} ends what still runs there after {round(ttl_s / 60, 1):g} min (`ttl`), and a session of {which} takes about"
+            f" {round(session_s / 60, 1):g} min: give the site a longer one"
+        )
+
+
+def _ttl_s(site: Site) -> float:
+    """After how long the site itself ends what runs there; infinite where it does not."""
+    if site.runner not in _ENDING:
+        return math.inf
+    try:
+        return parse_quantity(str(site.options["ttl"]), Dimension.TIME) if "ttl" in site.options else DEFAULT_TTL_S
+    except UnitError:
+        return math.inf
 
 
 def _about_what_no_run_shows(spec: Spec, targets: Sequence[str]) -> Iterator[str]:

@@ -85,7 +85,7 @@ def plan(
         order=arrange(experiments, method),
         estimate_s=seconds,
         price=prices(spec.targets, details.per_target_s),
-        notes=notes.of_plan(spec, method, experiments, reached, seconds),
+        notes=notes.of_plan(spec, method, experiments, reached, seconds, workloads),
         method=method,
         estimate=details,
         spec_sha256=hashlib.sha256(loaded.source).hexdigest(),

@@ -20,6 +20,7 @@ from benchspec.engine.reach import COV_CLASSES, detectable, margin_power, reach
 from benchspec.engine.spec import (
     Comparison,
     Component,
+    Json,
     Lifecycle,
     Method,
     Mode,
@@ -217,6 +218,20 @@ def test_lifecycle_steps_count_once_or_every_session(per: str, times: int) -> No
     made = planned(spec(targets=[target("a", components=(Component(name="c", lifecycle=steps),)), target("b")], compare=False))
     assert made.estimate_s - plain == pytest.approx(times * (5 + 60 + 5 + 5))
     assert any(n.startswith("steps that install") for n in made.notes)
+
+
+def test_a_session_that_lasts_longer_than_its_site_lets_anything_run_is_pointed_out() -> None:
+    def said(seconds: int, runner: str = "ssh", **options: Json) -> list[str]:
+        one = target("a", sites=sites("lab", runner, **options))
+        made = spec(targets=[one], workloads=[workload(parameters={"seconds": seconds})], method=Method(trials=5, warmups=1, cooldown_s=7200.0))
+        return [note for note in planned(replace(made, compare=None)).notes if "ttl" in note]
+
+    assert said(500, ttl="1 h") == []
+    told = "site lab ends what still runs there after 60 min (`ttl`), and a session of net on a takes about 70.1 min: give the site a longer one"
+    assert said(700, ttl="1 h") == [told]
+    assert said(700) == said(100_000, "local") == []
+    assert "after 1440 min" in said(100_000)[0]
+    assert len(said(100_000, "kubernetes")) == 1
 
 
 def test_what_no_run_shows_is_said() -> None:
