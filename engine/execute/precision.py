@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
-from ..analysis.analyse import analyse
-from ..analysis.power import stein_sessions
 from ..plan import Plan
 from ..ports import Workload
 from ..results import Metric, RunData, Statistic, Trial
@@ -22,6 +18,12 @@ def sessions_wanted(spec: Spec, plan: Plan, trials: Sequence[Trial], workloads: 
     method = spec.method
     if method.precision is None:
         return method.sessions
+    # NumPy and SciPy take longer to load than everything else that carries out a run, which few runs need before their end, and `clean` never
+    import numpy as np
+
+    from ..analysis.analyse import analyse
+    from ..analysis.power import stein_sessions
+
     metrics: dict[str, Sequence[Metric]] = {e.id: workloads[e.tool].metrics(e.parameters) for e in plan.experiments}
     run = RunData(run_id="pilot", manifest={}, document={}, spec=spec, experiments=plan.experiments, trials=tuple(trials))
     needed = [method.sessions]
