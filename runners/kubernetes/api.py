@@ -160,12 +160,13 @@ class Api:
                 *lines, rest = (rest + chunk).split(b"\n")
                 yield from lines
 
-    def watch(self, path: str, deadline: float, **query: str | int) -> Iterator[Object]:
+    def watch(self, path: str, deadline: float, *, since: str = "", **query: str | int) -> Iterator[Object]:
         """The objects of a list, first as they are, then each as it changes, until ``deadline`` (monotonic s). A deleted one has ``_deleted``.
 
+        ``since`` is the resourceVersion of a list that was had already: only what changed after it is told.
         Goes on where it was when the stream ends, and lists again when the server has forgotten that place (410).
         """
-        version = ""
+        version = since
         while (left := deadline - time.monotonic()) > 0:
             if not version:
                 listed = self.get(path, **query)

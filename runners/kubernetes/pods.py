@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping
+from itertools import chain
 
 from ...engine.errors import RunFailed
 from ...engine.spec import Role
@@ -172,16 +173,21 @@ def state(pod: Object) -> str:
 def await_gone(api: Api, path: str, selector: str) -> None:
     """Wait until nothing of ``selector`` is listed any more; pods that have ended are not waited for. Raises RunFailed naming what stays."""
     deadline = time.monotonic() + REMOVAL_S
-    left = {item["metadata"]["name"] for item in api.items(path, labelSelector=selector)}
-    while left and time.monotonic() < deadline:
-        for item in api.watch(path, min(deadline, time.monotonic() + 10), labelSelector=selector):
+    while True:
+        listed = api.get(path, labelSelector=selector)
+        found = listed.get("items") or []
+        left = {item["metadata"]["name"] for item in found}
+        if not left or time.monotonic() > deadline:
+            break
+        # from this list on: what goes before the watch has one of its own would never be told
+        changes = api.watch(path, min(deadline, time.monotonic() + 10), since=listed["metadata"]["resourceVersion"], labelSelector=selector)
+        for item in chain(found, changes):
             if item.get("_deleted"):
                 left.discard(item["metadata"]["name"])
             elif _over(item):
                 api.delete(f"{path}/{item['metadata']['name']}", grace_s=0)
             if not left:
                 break
-        left = {item["metadata"]["name"] for item in api.items(path, labelSelector=selector)}
     if left:
         raise RunFailed(f"{', '.join(sorted(left))} does not go away: {events(api, 'Pod', min(left))}", where=api.where,
                         remedy="see whether its node is Ready; a node that is gone keeps its pods until it is removed")  # fmt: skip
