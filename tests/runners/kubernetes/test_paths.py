@@ -107,7 +107,7 @@ def test_the_path_is_measured_and_the_image_recorded(cluster: Cluster, connect: 
     allocation.release()
 
 
-def test_nodes_tell_their_facts_and_who_they_are(cluster: Cluster, connect: Connect) -> None:
+def test_nodes_tell_their_facts_and_who_they_are_and_pods_have_their_share_guaranteed(cluster: Cluster, connect: Connect, run_id: str) -> None:
     session = connect()
     by_node = session.facts()
     names = [cluster.layout.node(i) for i in cluster.layout.numbers]
@@ -120,11 +120,6 @@ def test_nodes_tell_their_facts_and_who_they_are(cluster: Cluster, connect: Conn
     allocation = allocate(session, Role.CLIENT)
     node = allocation.nodes()[Role.CLIENT]
     assert node.identity == seen[node.name]["machine.id"]
-    allocation.release()
-
-
-def test_everything_is_guaranteed(cluster: Cluster, connect: Connect, run_id: str) -> None:
-    allocation = allocate(connect(), Role.CLIENT)
     pods = ("get", "pods", "-l", f"benchspec.dev/run={run_id}", "-o")
     assert cluster.kubectl(*pods, "jsonpath={.items[*].status.qosClass}") == "Guaranteed"
     allocation.release()
