@@ -12,10 +12,16 @@ from hypothesis import HealthCheck, settings
 import benchspec as benchspec
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
+LONGEST = ("tests/test_clusters.py", "tests/execute/test_recovery.py", "tests/test_mesh.py")
 
 settings.register_profile("shared-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 settings.register_profile("gate", settings.get_profile("shared-machine"), derandomize=True)
 settings.load_profile("gate" if os.environ.get("CI") else "shared-machine")  # a gate asks the same questions every time
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest first, so that at the end no worker waits for another that has just begun one of them."""
+    items.sort(key=lambda item: item.nodeid.partition("::")[0] not in LONGEST)
 
 
 @pytest.hookimpl(wrapper=True)
