@@ -18,7 +18,7 @@ from tests.execute.bench import run_cli, write_spec
 OURS = "app.kubernetes.io/managed-by=benchspec"
 TOKEN = "a-token-that-nobody-may-see"
 SIDECARS = [
-    {"name": "busy", "image": "localhost/tools:1", "command": ["sh", "-c", "while :; do :; done"], "cpu": "50m", "memory": "32 MiB"},
+    {"name": "busy", "image": "localhost/tools:1", "command": ["sh", "-c", "trap exit TERM; while :; do :; done"], "cpu": "50m", "memory": "32 MiB"},
     {"name": "mute", "image": "localhost/pause:1", "cpu": "10m", "memory": "32 MiB"},  # has no program that could tell what it uses
 ]
 
