@@ -90,11 +90,13 @@ def rebase(run: RunData, baseline: str) -> RunData:
     """``run`` with another baseline of the environment that ``baseline`` is in; other environments keep theirs.
 
     Raises:
-        UsageError: it has no such target.
+        UsageError: it has no such target, or no other one in that environment.
     """
     _of_target(run, baseline)
     spec, compare = run.spec, run.spec.compare or Comparison(baseline=baseline)
     environment = spec.target(baseline).environment
+    if all(target.environment != environment for target in spec.targets if target.name != baseline):
+        raise UsageError(f"run {run.run_id} has no other target in the environment of {baseline!r}", remedy="choose one that has another beside it")
     elsewhere = tuple(name for name in compare.baselines if spec.target(name).environment != environment)
     compare = dataclasses.replace(compare, baseline=(*elsewhere, baseline) if elsewhere else baseline)
     return dataclasses.replace(run, spec=dataclasses.replace(spec, compare=compare))

@@ -13,6 +13,7 @@ import pytest
 import benchspec.specs
 from benchspec.engine.analysis.analyse import analyse
 from benchspec.engine.analysis.model import Analysis, Void
+from benchspec.engine.errors import UsageError
 from benchspec.engine.load import load_spec
 from benchspec.engine.merge import merge_runs, rebase
 from benchspec.engine.plan import plan
@@ -121,6 +122,8 @@ def test_another_baseline_is_that_of_its_environment_alone() -> None:
     assert sorted(pairs(turned)) == sorted([*PAIRS[:2], ("istio-equinix", "kuma-equinix"), ("nsm-equinix", "kuma-equinix")])
     named = rebase(measured("compare.baseline=istio-aws"), "nsm-equinix")
     assert sorted(pairs(named)) == sorted([*PAIRS[:2], ("istio-equinix", "nsm-equinix"), ("kuma-equinix", "nsm-equinix")])
+    with pytest.raises(UsageError, match="no other target in the environment of 'kuma-aws'"):
+        rebase(measured("targets.kuma-aws.environment=elsewhere"), "kuma-aws")
 
 
 def test_two_runs_of_one_target_are_compared_whatever_environments_they_call_it() -> None:
