@@ -57,7 +57,7 @@ mkdir -p -m 700 -- "$state/$1" "$site" "$site/jobs" "$site/allocations" "$work" 
 _REMOVE_EMPTY = r"""
 remove_empty() {
     for p; do
-        [ ! -f "$p/ttl" ] || [ -e "$p/jobs" ] || [ -e "$p/allocations" ] || [ -e "$p/work" ] || rm -f "$p/ttl"
+        [ ! -f "$p/ttl" ] || [ -e "$p/jobs" ] || [ -e "$p/allocations" ] || [ -e "$p/work" ] || [ -e "$p/overdue" ] || rm -f "$p/ttl"
         rmdir "$p" 2>/dev/null
     done
 }

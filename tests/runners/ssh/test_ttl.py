@@ -17,6 +17,7 @@ from benchspec.engine.spec import Role, RolePlace, Site
 from benchspec.runners.registry import get_runner
 from benchspec.runners.ssh.job import SshJob
 from benchspec.runners.ssh.overdue import SWEEP_S, SWEEP_SCRIPT
+from benchspec.runners.ssh.places import LEAVE_SCRIPT
 from tests import hosts
 from tests.runners.ssh.conftest import until
 
@@ -145,3 +146,22 @@ def test_a_sweep_that_takes_too_long_is_cut_short_and_the_next_one_goes_on(tmp_p
     held.unlink()
     sweep(SWEEP_SCRIPT)
     assert [*state.iterdir(), *disk.iterdir()] == []
+
+
+def test_a_run_that_comes_back_and_ends_does_not_hide_what_a_sweep_has_left_of_it(tmp_path: Path) -> None:
+    site = tmp_path / "run" / "site"
+    inner_first = [site / "work", site / "allocations", site / "jobs", site, site.parent]
+    waiting = site / "overdue" / "a-1"
+    for each in (*inner_first, waiting):
+        each.mkdir(parents=True, exist_ok=True)
+    (site / "ttl").write_text(f"3600 {site}/work\n")
+
+    def leave() -> None:
+        subprocess.run(["/bin/sh", "-c", LEAVE_SCRIPT, "sh", "token", *map(str, inner_first)], timeout=300, check=True)
+
+    leave()
+    assert {path.name for path in site.iterdir()} == {"overdue", "ttl"}, "sweeps find it by its ttl"
+    waiting.rmdir()
+    waiting.parent.rmdir()
+    leave()
+    assert not site.parent.exists()
