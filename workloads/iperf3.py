@@ -25,7 +25,7 @@ _SERVER_LIFE_S = 7 * 86400.0
 """A server is stopped with its allocation; this only ends one that was forgotten."""
 
 _SETTLE_S = 0.2
-"""The server opens its socket anew after every client, and takes the readiness probe for one; a client that comes a moment later is refused or reset."""
+"""The server opens its socket anew after every client, and takes the readiness probe for one; who comes a moment later is refused or reset."""
 
 
 def metrics(parameters: Mapping[str, Json]) -> Sequence[Metric]:
