@@ -195,7 +195,7 @@ def _open_locked(path: Path) -> int:
     except BlockingIOError as error:
         holder = _describe_holder(descriptor)
         os.close(descriptor)
-        remedy = "wait for it to end, or end it; `kill -CONT PID` lets one go on that was suspended"
+        remedy = f"wait for it to end, or end it{'; `kill -CONT PID` lets it go on' if 'suspended' in holder else ''}"
         raise Locked(f"another benchspec process{holder} is writing this run", where=str(path), remedy=remedy) from error
     return descriptor
 

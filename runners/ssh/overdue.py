@@ -71,7 +71,7 @@ sweep() {
         *) continue ;;
         esac
         ! mounted_below "$work" && ! mounted_below "$site" || continue
-        [ ! -e "$site/jobs" ] || mv "$site/jobs" "$site/overdue" || continue
+        [ ! -e "$site/jobs" ] || { erase "$site/overdue" && mv "$site/jobs" "$site/overdue"; } || continue # its run may have come back meanwhile
         for d in "$site/overdue" "$work"/* "$site/allocations"; do erase "$d" || continue 2; done
         rm -rf "$work" "$site"
         [ "$work" = "$site/work" ] || rmdir "${work%/*}"
