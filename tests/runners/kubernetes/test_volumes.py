@@ -53,15 +53,17 @@ def test_an_ephemeral_volume_is_the_pods_own_and_goes_with_it(
     assert [one["kind"] for one in claim["metadata"]["ownerReferences"]] == ["Pod"]
     volume = claim["spec"]["volumeName"]
     hold(cluster, volume, ["benchspec.dev/test"])
-    monkeypatch.setattr(volumes, "REMOVAL_S", 0.5)
-    allocation.release()
-    assert cluster.kubectl("get", "pvc", "-l", "app.kubernetes.io/managed-by=benchspec", "-o", "name") == ""
-    (left,) = (one for one in RUNNER.leftovers(site, run_id) if one.kind == "volume")
-    assert left.name == volume
-    assert [one.kind for one in RUNNER.leftovers(site, "run-of-another")] == []
-    with pytest.raises(RunFailed, match=f"volume {volume} was not removed by its provisioner"):
-        RUNNER.remove(site, left)
-    hold(cluster, volume, [])
+    try:
+        monkeypatch.setattr(volumes, "REMOVAL_S", 0.5)
+        allocation.release()
+        assert cluster.kubectl("get", "pvc", "-l", "app.kubernetes.io/managed-by=benchspec", "-o", "name") == ""
+        (left,) = (one for one in RUNNER.leftovers(site, run_id) if one.kind == "volume")
+        assert left.name == volume
+        assert [one.kind for one in RUNNER.leftovers(site, "run-of-another")] == []
+        with pytest.raises(RunFailed, match=f"volume {volume} was not removed by its provisioner"):
+            RUNNER.remove(site, left)
+    finally:
+        hold(cluster, volume, [])
     monkeypatch.setattr(volumes, "REMOVAL_S", 300.0)
     RUNNER.remove(site, left)
     assert "volume" not in {one.kind for one in RUNNER.leftovers(site, run_id)}
