@@ -47,6 +47,7 @@ MARGIN, POWER, LEAST = 0.05, 0.9, 10
 Pairs: TypeAlias = Mapping[str, tuple[Sequence[float], Sequence[float]]]
 BY_HAND = Path(__file__).parent / "by_hand"
 PATHS = ("pod-to-pod", "pod-to-service")
+SUMS = {"reads": "read", "writes": "write"}
 JOBS = {"read_iops": ("randread", "4K"), "write_iops": ("randwrite", "4K"), "read_bw": ("randread", "128K"), "write_bw": ("randwrite", "128K")}
 
 
@@ -103,7 +104,7 @@ def fio_by_hand(bed: Bed, folder: Path) -> Sequence[str]:
 
 
 def read_fio(document: bytes, _: str) -> Figure:
-    """Operations per second of each job, and its settings in one notation."""
+    """Operations per second of each job and of both in one direction, which may share a limit by chance, and the settings in one notation."""
     found = json.loads(document)
     values, settings = {}, {}
     for job in found["jobs"]:
@@ -111,6 +112,7 @@ def read_fio(document: bytes, _: str) -> Figure:
         values[name] = float(job["read" if name.startswith("read") else "write"]["iops"])
         settings[name] = {key: _bytes(options[key]) for key in ("rw", "ioengine", "direct", "iodepth", "bs", "size", "randrepeat", "gtod_reduce")}
         settings[name] |= {key: options[key].removesuffix("s") for key in ("runtime", "ramp_time")}
+    values |= {row: sum(value for name, value in values.items() if name.startswith(direction)) for row, direction in SUMS.items()}
     return Figure(values=values, settings={"version": found["fio version"], **settings})
 
 
@@ -143,7 +145,7 @@ def read_iperf3(document: bytes, path: str) -> Figure:
 CASES = {
     "storage": Case(
         workload=fio_workload, by_hand=fio_by_hand, outputs=("storage",), raw="0-file-fio.json", read=read_fio, shuffled=False,
-        unit=dict.fromkeys(JOBS, ("1/s", 1.0)),
+        unit=dict.fromkeys((*JOBS, *SUMS), ("1/s", 1.0)),
     ),
     "network": Case(
         workload=iperf3_workload, by_hand=iperf3_by_hand, outputs=PATHS, raw="0-stdout", read=read_iperf3, shuffled=True,
@@ -152,6 +154,7 @@ CASES = {
 }  # fmt: skip
 TITLES = {
     "read_iops": "fio, job read_iops", "write_iops": "fio, job write_iops", "read_bw": "fio, job read_bw", "write_bw": "fio, job write_bw",
+    "reads": "fio, both jobs that read", "writes": "fio, both jobs that write",
     "pod-to-pod": "iperf3, TCP, pod to pod", "pod-to-service": "iperf3, TCP, pod to ClusterIP",
 }  # fmt: skip
 
