@@ -63,10 +63,9 @@ class Host:
 
     def processes(self) -> tuple[str, ...]:
         """The command lines of all processes of the host but its own: its first process and that one's sleep, the listening sshd, this look."""
-        own = ("/bin/sh ", "sh ", "sleep 3600", "sshd: /usr/sbin/sshd")
         lines = self.shell("ps -e -o pid=,ppid=,args=").splitlines()
         rows = [line.split(None, 2) for line in lines]
-        return tuple(args for pid, ppid, args in rows if pid != "1" and not _own(ppid, args, own))
+        return tuple(args for pid, ppid, args in rows if pid != "1" and not _own(ppid, args))
 
     def traces(self) -> frozenset[str]:
         """Everything that a program could leave behind on the host, to be compared with what was there before.
@@ -166,5 +165,7 @@ def shaping(rate: str) -> str:
     return f"rate {rate} burst {max(int(bits / 8 * 0.005), 16_000)} latency 20ms"
 
 
-def _own(parent: str, args: str, own: tuple[str, ...]) -> bool:
-    return parent == "0" or (parent == "1" and args.startswith(own[2:])) or args.startswith("ps -e -o pid=,ppid=")
+def _own(parent: str, args: str) -> bool:
+    # a sleep that is only forked yet has the name of the first process
+    firsts = args.startswith(("sleep 3600", "sshd: /usr/sbin/sshd")) or " benchspec-bed=" in args
+    return parent == "0" or (parent == "1" and firsts) or args.startswith("ps -e -o pid=,ppid=")
