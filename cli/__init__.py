@@ -1,4 +1,6 @@
-"""Command line: one module per verb. Parse options, call the engine, print, exit code; nothing else knows click or rich."""
+"""Command line: one module per verb. Parse options, call the use case of api/, print, exit code;
+nothing else knows click or rich.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +8,34 @@ import os
 import sys
 from collections.abc import Sequence
 
-from ..engine.errors import BenchspecError
+from ..engine.model.errors import BenchspecError
 
 ISSUES = "https://github.com/benchspec/benchspec/issues"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point of the ``benchspec`` program. Always ends in SystemExit with a documented exit code."""
+    """Entry point of the ``benchspec`` program. Always ends in SystemExit with a documented exit
+    code.
+    """
     sys.exit(run_line(arguments))
 
 
 def run_line(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line and return its exit code; every error ends up on stderr here. Not called ``run``: that is a verb's module."""
+    """Run one command line and return its exit code; every error ends up on stderr here. Not called
+    ``run``: that is a verb's module.
+    """
     import click
 
     from .app import app
-    from .terminal import echo
+    from .output.diagnostics import print_problems
+    from .output.terminal import echo
 
     try:
-        result = app.main(args=None if arguments is None else list(arguments), prog_name="benchspec", standalone_mode=False)
+        result = app.main(
+            args=None if arguments is None else list(arguments),
+            prog_name="benchspec",
+            standalone_mode=False,
+        )
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except click.ClickException as error:
@@ -37,7 +48,9 @@ def run_line(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
     except BenchspecError as error:
-        echo(f"error: {error}", err=True)
+        for note in getattr(error, "__notes__", ()):
+            echo(note, err=True)
+        print_problems(f"error: {error}", err=True)
         return error.exit_code
     except KeyboardInterrupt:
         return 130
@@ -52,4 +65,8 @@ def _report_bug() -> None:
     from .. import __version__
 
     traceback.print_exc()
-    print(f"\nThis is a bug in benchspec {__version__}. Please report it with the lines above and the spec: {ISSUES}", file=sys.stderr)
+    print(
+        f"\nThis is a bug in benchspec {__version__}. Please report it with the lines above and the"
+        f" spec: {ISSUES}",
+        file=sys.stderr,
+    )

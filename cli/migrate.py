@@ -8,14 +8,15 @@ import click
 
 from .app import VERBS
 from .options import SPEC_FILE
-from .terminal import echo
+from .output.terminal import echo
 
 
 @click.command("migrate", short_help=VERBS["migrate"])
 @click.argument("spec", type=SPEC_FILE)
 def command(spec: Path) -> None:
-    """Rewrite SPEC for the version of the spec language that this program speaks. There is one version so far, benchspec/v1."""
-    from ..engine.load import load_spec
+    """Rewrite SPEC for the version of the spec language that this program speaks. There is one
+    version so far, benchspec/v1.
+    """
+    from ..api.specs import migrate
 
-    loaded = load_spec(spec)
-    echo(f"{spec}: {loaded.spec.api_version} is the current version; there is nothing to migrate")
+    echo(f"{spec}: {migrate(spec)} is the current version; there is nothing to migrate")

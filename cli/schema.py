@@ -11,15 +11,17 @@ from .app import VERBS
 @click.argument("kind", default="benchmark")
 @click.option("--list", "list_", is_flag=True, help="List the kinds there are.")
 def command(kind: str, list_: bool) -> None:
-    """Print the JSON Schema (draft 2020-12) of KIND: benchmark, a workload's tool, a runner, or what a run stores.
+    """Print the JSON Schema (draft 2020-12) of KIND: benchmark, a workload's tool, a runner, or
+    what a run stores.
 
-    Tools and runners are named as in a spec: `benchspec schema fio`, `benchspec schema local`. A run stores its manifest, its plan, trial (the
-    trial.json beside raw output) and its journal, whose schema is that of one line.
+    Tools and runners are named as in a spec: `benchspec schema fio`, `benchspec schema local`. A
+    run stores its manifest, its plan, trial (the trial.json beside raw output) and its journal,
+    whose schema is that of one line.
     """
-    from ..engine.schema import read_schema_bytes, schema_names
+    from ..api.shipped import schema, schema_kinds
 
     if list_:
-        for name in schema_names():
+        for name in schema_kinds():
             click.echo(name)
         return
-    click.echo(read_schema_bytes(kind), nl=False)
+    click.echo(schema(kind), nl=False)

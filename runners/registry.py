@@ -1,4 +1,6 @@
-"""Which runners there are. A runner is imported when it is first asked for, so that validating or reporting never pays for a transport."""
+"""Which runners there are. A runner is imported when it is first asked for, so that validating or
+reporting never pays for a transport.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,8 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import cast
 
-from ..engine.errors import Unsupported
-from ..engine.ports import Runner
+from ..engine.model.contract.runner import Runner
+from ..engine.model.errors import Unsupported
 
 RUNNERS: dict[str, str] = {"kubernetes": ".kubernetes", "local": ".local", "ssh": ".ssh"}
 """Kind of a site to the module (relative to this package) that offers ``RUNNER``."""
@@ -27,7 +29,10 @@ def get_runner(kind: str) -> Runner:
         return cast(Runner, entry.load())
     raise Unsupported(
         f"there is no runner of kind {kind!r}",
-        remedy=f"use one of {', '.join(known_kinds())}, or install a package that offers it as an entry point of {ENTRY_POINTS!r}",
+        remedy=(
+            f"use one of {', '.join(known_kinds())}, or install a package that offers it as an"
+            f" entry point of {ENTRY_POINTS!r}"
+        ),
     )
 
 

@@ -1,4 +1,6 @@
-"""The test bed's comparison of disks with and without encryption, run for real: gocryptfs over FUSE beside the same disk without it."""
+"""The test bed's comparison of disks with and without encryption, run for real: gocryptfs over FUSE
+beside the same disk without it.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from benchspec.engine.codec import decode
-from benchspec.engine.results import ClaimCheck, ClaimState, TrialStatus
-from tests.execute.bench import finished, records, run_cli, start_cli
+from benchspec.engine.model.codec import decode
+from benchspec.engine.model.results import ClaimCheck, ClaimState, TrialStatus
+from tests.engine.execution.bench import finished, records, run_cli, start_cli
 
 SPEC = Path(__file__).resolve().parents[1] / "specs" / "testbed" / "disk-encryption.yaml"
-MISSING = [tool for tool in ("fio", "gocryptfs", "fusermount3") if shutil.which(tool) is None] + ([] if Path("/dev/fuse").exists() else ["/dev/fuse"])
+MISSING = [tool for tool in ("fio", "gocryptfs", "fusermount3") if shutil.which(tool) is None] + (
+    [] if Path("/dev/fuse").exists() else ["/dev/fuse"]
+)
 DEADLINE_S = 120
 
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)}")
@@ -24,19 +28,34 @@ pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING
 
 def arguments(place: Path, out: Path, *options: str) -> list[str]:
     """One session of half a second per fio."""
-    variables = {"place": place, "size": "4 MiB", "runtime": "500 ms", "at-least": "400 ms", "ramp": "100 ms", "mebibytes": "16"}
+    variables = {
+        "place": place,
+        "size": "4 MiB",
+        "runtime": "500 ms",
+        "at-least": "400 ms",
+        "ramp": "100 ms",
+        "mebibytes": "16",
+    }
     sets = [f"--set=vars.{name}={value}" for name, value in variables.items()]
-    sets += [f"--set=workloads.{name}.gates.max_steal=100 %" for name in ("throughput", "iops", "file")]  # whatever else the machine does
+    sets += [
+        f"--set=workloads.{name}.gates.max_steal=100 %" for name in ("throughput", "iops", "file")
+    ]  # whatever else the machine does
     return ["run", str(SPEC), "--yes", f"--out={out}", "--set=method.sessions=1", *sets, *options]
 
 
 def mounts(place: Path) -> list[str]:
-    return [line for line in Path("/proc/self/mounts").read_text().splitlines() if str(place) in line]
+    return [
+        line for line in Path("/proc/self/mounts").read_text().splitlines() if str(place) in line
+    ]
 
 
 def claims(out: Path) -> set[tuple[str, str, str, ClaimState]]:
     found = [decode(ClaimCheck, record.data) for record in records(out) if record.type == "claim"]
-    return {(claim.target, str(claim.declared), str(claim.observed), claim.state) for claim in found if claim.fact == "storage.encryption"}
+    return {
+        (claim.target, str(claim.declared), str(claim.observed), claim.state)
+        for claim in found
+        if claim.fact == "storage.encryption"
+    }
 
 
 def test_encryption_is_observed_measured_and_removed(tmp_path: Path) -> None:
@@ -44,7 +63,10 @@ def test_encryption_is_observed_measured_and_removed(tmp_path: Path) -> None:
     done = run_cli(*arguments(place, out))
     assert done.returncode == 0, done.stderr
     seen = claims(out)
-    assert {("plain", "none", "none", ClaimState.MATCH), ("gocryptfs", "gocryptfs", "gocryptfs", ClaimState.MATCH)} <= seen
+    assert {
+        ("plain", "none", "none", ClaimState.MATCH),
+        ("gocryptfs", "gocryptfs", "gocryptfs", ClaimState.MATCH),
+    } <= seen
     assert ClaimState.MISMATCH not in {claim[3] for claim in seen}
     page = (out / "report" / "page.md").read_text()
     confirmed = "| gocryptfs | `storage.encryption` | gocryptfs | gocryptfs | confirmed |"
@@ -75,7 +97,11 @@ def test_a_directory_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
 
 def test_clean_unmounts_what_a_killed_controller_left(tmp_path: Path) -> None:
     place, out = tmp_path / "place", tmp_path / "run"
-    controller = start_cli(*arguments(place, out, "--set=vars.runtime=60 s"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    controller = start_cli(
+        *arguments(place, out, "--set=vars.runtime=60 s"),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     deadline = time.monotonic() + DEADLINE_S
     while not mounts(place) and time.monotonic() < deadline and controller.poll() is None:
         time.sleep(0.1)

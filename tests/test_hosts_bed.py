@@ -26,14 +26,23 @@ def bed() -> Iterator[hosts.Bed]:
         yield made
 
 
-def ssh(bed: hosts.Bed, host: str, command: str, user: str = "bench", stdin: str = "") -> subprocess.CompletedProcess[str]:
+def ssh(
+    bed: hosts.Bed, host: str, command: str, user: str = "bench", stdin: str = ""
+) -> subprocess.CompletedProcess[str]:
     argv = ["ssh", "-F", str(bed.ssh_config), "-o", "ConnectTimeout=20", f"{user}@{host}", command]
-    return subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False, input=stdin)
+    return subprocess.run(
+        argv, capture_output=True, text=True, timeout=120, check=False, input=stdin
+    )
 
 
 def test_hosts_share_programs_and_nothing_else(bed: hosts.Bed, tmp_path: Path) -> None:
     (tmp_path / "here").touch()
-    seen = ssh(bed, "host1", f"ls {tmp_path}; hostname; cat /etc/machine-id; touch /var/tmp/mine; ps -e -o args=; which iperf3")
+    seen = ssh(
+        bed,
+        "host1",
+        f"ls {tmp_path}; hostname; cat /etc/machine-id; touch /var/tmp/mine; ps -e -o args=; which"
+        " iperf3",
+    )
     assert seen.stdout.splitlines()[0] == "host1"
     assert "iperf3" in seen.stdout
     assert sys.executable not in seen.stdout
@@ -51,7 +60,17 @@ def test_users(bed: hosts.Bed) -> None:
 
 def test_the_hidden_host_is_reached_through_the_first_alone(bed: hosts.Bed) -> None:
     assert ssh(bed, "host3", "hostname").stdout == "host3\n"
-    direct = ["ssh", "-F", str(bed.ssh_config), "-J", "none", "-o", "ConnectTimeout=1", "host3", "hostname"]
+    direct = [
+        "ssh",
+        "-F",
+        str(bed.ssh_config),
+        "-J",
+        "none",
+        "-o",
+        "ConnectTimeout=1",
+        "host3",
+        "hostname",
+    ]
     assert subprocess.run(direct, capture_output=True, check=False, timeout=60).returncode == 255
 
 
@@ -60,7 +79,9 @@ def test_tunnels(bed: hosts.Bed) -> None:
     before = [host.traces() for host in pair]
     for join, mtu in ((tunnels.vxlan, 1450), (tunnels.wireguard, 1420)):
         _, other = join(pair)
-        fits, too_long = (f"ping -c 1 -W 20 -M do -s {size - 28} {other}" for size in (mtu, mtu + 1))
+        fits, too_long = (
+            f"ping -c 1 -W 20 -M do -s {size - 28} {other}" for size in (mtu, mtu + 1)
+        )
         assert "1 received" in pair[0].shell(fits)
         assert f"mtu={mtu}" in pair[0].shell(f"{too_long} 2>&1", check=False)
     tunnels.remove(pair)
@@ -69,7 +90,9 @@ def test_tunnels(bed: hosts.Bed) -> None:
 
 def test_faults(bed: hosts.Bed) -> None:
     host = bed.host("host2")
-    running = subprocess.Popen(["ssh", "-F", str(bed.ssh_config), host.name, "sleep 1000"], stderr=subprocess.DEVNULL)
+    running = subprocess.Popen(
+        ["ssh", "-F", str(bed.ssh_config), host.name, "sleep 1000"], stderr=subprocess.DEVNULL
+    )
     _until(lambda: "sleep 1000" in host.processes())
     assert host.cut_connections() == 1
     assert running.wait(60) == 255
@@ -100,9 +123,17 @@ def test_faults(bed: hosts.Bed) -> None:
 
 def test_nothing_is_left_when_the_maker_is_killed() -> None:
     name = f"k{os.getpid()}"
-    code = f"from tests import hosts; import os; hosts.up(2, name={name!r}, owner=os.getpid()); print('up', flush=True); os.kill(os.getpid(), 9)"
+    code = (
+        f"from tests import hosts; import os; hosts.up(2, name={name!r}, owner=os.getpid());"
+        " print('up', flush=True); os.kill(os.getpid(), 9)"
+    )
     root = Path(__file__).resolve().parents[1]
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=False).stdout == "up\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=False
+        ).stdout
+        == "up\n"
+    )
     assert hosts.load(name).hosts[0].processes() == ()
     with hosts.up(1, name=f"l{os.getpid()}"):
         assert name not in hosts.names()
@@ -114,7 +145,13 @@ def test_the_command() -> None:
 
     def command(*words: str) -> str:
         argv = [sys.executable, "-m", "tests.hosts", *words]
-        return subprocess.run(argv, capture_output=True, text=True, cwd=Path(__file__).resolve().parents[1], check=True).stdout
+        return subprocess.run(
+            argv,
+            capture_output=True,
+            text=True,
+            cwd=Path(__file__).resolve().parents[1],
+            check=True,
+        ).stdout
 
     try:
         assert "link 50mbit, MTU 1400" in command("up", "1", "--name", name, "--mtu", "1400")

@@ -1,4 +1,6 @@
-"""HTTP between two real clusters, with and without Envoy sidecars: the mesh is really there, is taken down again, and nothing of it stays."""
+"""HTTP between two real clusters, with and without Envoy sidecars: the mesh is really there, is
+taken down again, and nothing of it stays.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from benchspec.engine.readback import read_run
-from benchspec.engine.results import RunData, TrialStatus
+from benchspec.engine.model.results import RunData, TrialStatus
+from benchspec.engine.store.read_run import read_run
 from tests.cluster import cluster as clusters
 from tests.cluster import envoy, sharing
 from tests.cluster.cluster import Cluster
-from tests.execute.bench import run_cli
+from tests.engine.execution.bench import run_cli
 
 SPEC = Path(__file__).resolve().parents[1] / "specs" / "testbed" / "mesh.yaml"
 OURS = "app.kubernetes.io/managed-by=benchspec"
@@ -21,7 +23,9 @@ OURS = "app.kubernetes.io/managed-by=benchspec"
 
 @pytest.fixture(scope="module")
 def pair() -> Iterator[tuple[Cluster, Cluster]]:
-    """The shared cluster, which serves, and one of its own, which loads; both with the image of Envoy."""
+    """The shared cluster, which serves, and one of its own, which loads; both with the image of
+    Envoy.
+    """
     if (problem := sharing.missing() or envoy.missing()) is not None:
         pytest.skip(problem)
     with sharing.alone() as serve, clusters.up("test-mesh", nodes=1) as load:
@@ -33,10 +37,16 @@ def pair() -> Iterator[tuple[Cluster, Cluster]]:
 def left(made: Cluster) -> list[str]:
     kinds = "configmaps,secrets,services,deployments,replicasets,pods,jobs,leases"
     labelled = made.kubectl("get", kinds, "--all-namespaces", "-l", OURS, "-o", "name").split()
-    return labelled + [name for name in made.kubectl("get", "secrets", "--all-namespaces", "-o", "name").split() if "envoy" in name]
+    return labelled + [
+        name
+        for name in made.kubectl("get", "secrets", "--all-namespaces", "-o", "name").split()
+        if "envoy" in name
+    ]
 
 
-def test_one_session_with_and_without_the_mesh(pair: tuple[Cluster, Cluster], tmp_path: Path) -> None:
+def test_one_session_with_and_without_the_mesh(
+    pair: tuple[Cluster, Cluster], tmp_path: Path
+) -> None:
     serve, load = pair
     given = {
         "vars.serve": serve.kubeconfig,
@@ -71,8 +81,9 @@ def test_one_session_with_and_without_the_mesh(pair: tuple[Cluster, Cluster], tm
 
 
 def _check_cost(run: RunData) -> None:
-    """What the client's proxy used is known where there is one, beside what the load generator used; the server's containers, in the other cluster,
-    were looked at, whether or not so short a trial shows what they used.
+    """What the client's proxy used is known where there is one, beside what the load generator
+    used; the server's containers, in the other cluster, were looked at, whether or not so short a
+    trial shows what they used.
     """
     targets = {experiment.id: experiment.target for experiment in run.experiments}
     for trial in run.trials:
@@ -81,15 +92,23 @@ def _check_cost(run: RunData) -> None:
         assert used is None or 0 < used < 60
         assert trial.usage["client"]["container.role.cpu"] > 0
         assert not [name for name in trial.usage["client"] if "/" in name]
-        servers = ["mesh-echo/fortio"] if targets[trial.experiment_id] == "none" else ["mesh-echo-envoy/fortio", "mesh-echo-envoy/envoy"]
+        servers = (
+            ["mesh-echo/fortio"]
+            if targets[trial.experiment_id] == "none"
+            else ["mesh-echo-envoy/fortio", "mesh-echo-envoy/envoy"]
+        )
         looked_at = {name.rpartition(".")[0] for name in trial.usage["server"] if "/" in name}
         assert looked_at == {f"container.deployment/{name}" for name in servers}
         for name in looked_at:
-            assert (f"{name}.cpu" in trial.usage["server"]) != (f"{name}.unseen" in trial.usage["server"])
+            assert (f"{name}.cpu" in trial.usage["server"]) != (
+                f"{name}.unseen" in trial.usage["server"]
+            )
 
 
 def _check_answers(run: Path) -> None:
-    """Every answer through the mesh came from a proxy, to what was asked for; the load went to the proxy in the load generator's own pod."""
+    """Every answer through the mesh came from a proxy, to what was asked for; the load went to the
+    proxy in the load generator's own pod.
+    """
     urls = set()
     for stored in (run / "raw").glob("*/*-stdout"):
         answer = json.loads(stored.read_bytes())

@@ -1,4 +1,6 @@
-"""The Vault choreography as it is written: what its steps would make is what the spec claims. Its whole run is tests/vault_whole.py."""
+"""The Vault choreography as it is written: what its steps would make is what the spec claims. Its
+whole run is tests/vault_whole.py.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,11 @@ from typing import Any
 import pytest
 import yaml
 
-from benchspec.engine.execute.captures import fill_value
-from benchspec.engine.execute.step_objects import read_objects
-from benchspec.engine.load import load_spec
+from benchspec.engine.language.load import load_spec
+from benchspec.engine.lifecycle.outputs import fill_value
+from benchspec.engine.lifecycle.step.objects import read_objects
 from tests.cluster import sharing, vault
-from tests.execute.bench import run_cli
+from tests.engine.execution.bench import run_cli
 
 SPEC = Path(__file__).resolve().parents[1] / "specs" / "testbed" / "vault.yaml"
 FOLDER = SPEC.parent / "vault"
@@ -26,47 +28,72 @@ OUTPUTS = {"configuration.hcl": "ui = false", "address.service": "vault-active"}
 
 def objects(name: str) -> dict[tuple[str, str], Any]:
     """A manifest's objects by kind and name, with the outputs put in."""
-    found = [fill_value(one, OUTPUTS.__getitem__) for one in read_objects((FOLDER / name).read_bytes())]
-    return {(one["kind"], one["metadata"]["name"]): one for one in found if isinstance(one, dict) and isinstance(one["metadata"], dict)}
+    found = [
+        fill_value(one, OUTPUTS.__getitem__) for one in read_objects((FOLDER / name).read_bytes())
+    ]
+    return {
+        (one["kind"], one["metadata"]["name"]): one
+        for one in found
+        if isinstance(one, dict) and isinstance(one["metadata"], dict)
+    }
 
 
 def configuration(replicas: int) -> str:
     """What the step prints."""
     env = {"PATH": os.environ["PATH"], "REPLICAS": str(replicas)}
-    return subprocess.run(["sh", FOLDER / "configuration.sh"], env=env, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        ["sh", FOLDER / "configuration.sh"], env=env, capture_output=True, text=True, check=True
+    ).stdout
 
 
 def test_every_server_has_a_node_of_its_own_and_the_load_another() -> None:
     pod = objects("vault.yaml")["StatefulSet", "vault"]["spec"]["template"]
-    (term,) = pod["spec"]["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    (term,) = pod["spec"]["affinity"]["podAntiAffinity"][
+        "requiredDuringSchedulingIgnoredDuringExecution"
+    ]
     assert term["topologyKey"] == "kubernetes.io/hostname"
     assert term["labelSelector"]["matchLabels"] == pod["metadata"]["labels"]
     assert pod["spec"]["nodeSelector"] == {"bench": "vault"}
     for target in load_spec(SPEC).spec.targets:
-        assert target.sites["client"].options["roles"]["client"]["node_selector"] == {"bench": "load"}  # type: ignore[index, call-overload]
+        roles: Any = target.sites["client"].options["roles"]
+        assert roles["client"]["node_selector"] == {"bench": "load"}
 
 
 def test_every_step_of_a_target_means_the_same_number_of_servers() -> None:
     document = yaml.safe_load(SPEC.read_text())
     for name, replicas in (("one", 1), ("three", 3)):
         (component,) = document["targets"][name]["components"]
-        steps = {step["name"]: step for step in (*component["lifecycle"]["bootstrap"], *component["lifecycle"]["ready"])}
-        assert [steps[step]["env"]["REPLICAS"] for step in ("configuration", "unseal", "placement")] == [str(replicas)] * 3
+        steps = {
+            step["name"]: step
+            for step in (*component["lifecycle"]["bootstrap"], *component["lifecycle"]["ready"])
+        }
+        assert [
+            steps[step]["env"]["REPLICAS"] for step in ("configuration", "unseal", "placement")
+        ] == [str(replicas)] * 3
         assert steps["replicas"]["run"][-1] == f"--replicas={replicas}"
         assert steps["unsealed"]["wait"]["condition"].endswith(f"={replicas}")
         assert steps["transit"]["env"]["VERSION"] == component["version"] == vault.VERSION
-    assert objects("vault.yaml")["StatefulSet", "vault"]["spec"]["template"]["spec"]["containers"][0]["image"] == vault.IMAGE
+    assert (
+        objects("vault.yaml")["StatefulSet", "vault"]["spec"]["template"]["spec"]["containers"][0][
+            "image"
+        ]
+        == vault.IMAGE
+    )
 
 
 def test_the_configuration_is_raft_with_tls_among_as_many_servers() -> None:
     for replicas in (1, 3):
         text = configuration(replicas)
-        assert re.findall(r'leader_api_addr +=\s"(.*)"', text) == [f"https://vault-{n}.vault-internal:8200" for n in range(replicas)]
+        assert re.findall(r'leader_api_addr +=\s"(.*)"', text) == [
+            f"https://vault-{n}.vault-internal:8200" for n in range(replicas)
+        ]
         assert text.count("{") == text.count("}")
         assert 'storage "raft"' in text
         assert 'tls_min_version = "tls13"' in text
         assert "tls_disable" not in text
-    probe = objects("vault.yaml")["StatefulSet", "vault"]["spec"]["template"]["spec"]["containers"][0]["readinessProbe"]["httpGet"]
+    probe = objects("vault.yaml")["StatefulSet", "vault"]["spec"]["template"]["spec"]["containers"][
+        0
+    ]["readinessProbe"]["httpGet"]
     assert probe["scheme"] == "HTTPS"
 
 
@@ -90,10 +117,19 @@ def unseal(folder: Path) -> subprocess.CompletedProcess[str]:
     (folder / "kubectl").write_text(KUBECTL)
     (folder / "kubectl").chmod(0o755)
     env = {"PATH": f"{folder}:{os.environ['PATH']}", "REPLICAS": "1", "FAILING": "3"}
-    return subprocess.run(["sh", FOLDER / "unseal.sh"], cwd=folder, env=env, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        ["sh", FOLDER / "unseal.sh"],
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
-def test_the_keys_of_a_vault_that_is_initialised_are_kept_though_the_secret_takes_them_late(tmp_path: Path) -> None:
+def test_the_keys_of_a_vault_that_is_initialised_are_kept_though_the_secret_takes_them_late(
+    tmp_path: Path,
+) -> None:
     if shutil.which("jq") is None:
         pytest.skip("the step needs jq: run tests/setup")
     done = unseal(tmp_path)
@@ -118,7 +154,10 @@ def test_no_secret_is_in_what_is_planned_and_rendered(tmp_path: Path) -> None:
     done = run_cli("plan", str(SPEC), "--render", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     rendered = {path: path.read_text() for path in (tmp_path / "out").rglob("*") if path.is_file()}
-    assert any('"secretName": "vault-load"' in text or "secretName: vault-load" in text for text in rendered.values())
+    assert any(
+        '"secretName": "vault-load"' in text or "secretName: vault-load" in text
+        for text in rendered.values()
+    )
     for path, text in rendered.items():
         assert not re.search(r"hvs\.|X-Vault-Token|BEGIN .*KEY|vault-init", text), path
 
@@ -126,8 +165,14 @@ def test_no_secret_is_in_what_is_planned_and_rendered(tmp_path: Path) -> None:
 def test_a_cluster_takes_the_manifests(tmp_path: Path) -> None:
     if (problem := sharing.missing()) is not None:
         pytest.skip(problem)
-    made = [one for name in ("secrets.yaml", "vault.yaml", "proxy.yaml") for one in objects(name).values()]
+    made = [
+        one
+        for name in ("secrets.yaml", "vault.yaml", "proxy.yaml")
+        for one in objects(name).values()
+    ]
     (tmp_path / "made.yaml").write_text(yaml.safe_dump_all(made))
     with sharing.alone() as cluster:
-        told = cluster.kubectl("apply", "--dry-run=server", "--validate=strict", f"--filename={tmp_path / 'made.yaml'}")
+        told = cluster.kubectl(
+            "apply", "--dry-run=server", "--validate=strict", f"--filename={tmp_path / 'made.yaml'}"
+        )
     assert len(told.splitlines()) == len(made) == 12, told

@@ -1,5 +1,6 @@
-"""What stands between fortio and Vault on the test bed, with its own configuration: an nginx that adds the token, verifies the certificate and hands
-every answer on as it is."""
+"""What stands between fortio and Vault on the test bed, with its own configuration: an nginx that
+adds the token, verifies the certificate and hands every answer on as it is.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +30,9 @@ def folder() -> Iterator[Path]:
 
 
 class Answers(BaseHTTPRequestHandler):
-    """Keeps what it is asked; redirects at ``/v1/transit/standby``, as a standby does that may not forward."""
+    """Keeps what it is asked; redirects at ``/v1/transit/standby``, as a standby does that may not
+    forward.
+    """
 
     protocol_version = "HTTP/1.1"
     seen: list[tuple[dict[str, str], bytes]]
@@ -49,9 +52,21 @@ class Answers(BaseHTTPRequestHandler):
 def serving(folder: Path) -> Iterator[tuple[int, type[Answers]]]:
     """A TLS server whose certificate is ``good.crt``: its port, and what keeps the requests."""
     for name in ("good", "other"):
-        key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.crt"]
+        key = [
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+            "-nodes",
+            "-keyout",
+            f"{name}.key",
+            "-out",
+            f"{name}.crt",
+        ]
         names = ["-subj", f"/CN={name}", "-addext", "subjectAltName=DNS:localhost"]
-        subprocess.run(["openssl", "req", "-x509", *key, *names], cwd=folder, check=True, capture_output=True)
+        subprocess.run(
+            ["openssl", "req", "-x509", *key, *names], cwd=folder, check=True, capture_output=True
+        )
     handler = type("Handler", (Answers,), {"seen": []})
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "good.crt", folder / "good.key")
@@ -69,14 +84,22 @@ def proxy(folder: Path, port: int, authority: str) -> Iterator[None]:
     (folder / "token.conf").write_text(f'proxy_set_header X-Vault-Token "{TOKEN}";\n')
     (folder / "ca.crt").write_bytes((folder / authority).read_bytes())
     text = objects("proxy.yaml")["ConfigMap", "vault-proxy"]["data"]["nginx.conf"]
-    for old, new in (("/tmp/", f"{folder}/"), ("/secret/", f"{folder}/"), ("127.0.0.1:8100", f"unix:{folder}/in"), ("8101", f"unix:{folder}/up"),
-                     ("vault-active:8200", f"127.0.0.1:{port}"), ("vault-active", "localhost")):  # fmt: skip
+    for old, new in (
+        ("/tmp/", f"{folder}/"),
+        ("/secret/", f"{folder}/"),
+        ("127.0.0.1:8100", f"unix:{folder}/in"),
+        ("8101", f"unix:{folder}/up"),
+        ("vault-active:8200", f"127.0.0.1:{port}"),
+        ("vault-active", "localhost"),
+    ):
         assert old in text, old
         text = text.replace(old, new)
     (folder / "nginx.conf").write_text(text)
     with (
         (folder / "nginx.log").open("w") as log,
-        subprocess.Popen(["nginx", "-e", "stderr", "-c", folder / "nginx.conf"], stderr=log, env=PATH) as nginx,
+        subprocess.Popen(
+            ["nginx", "-e", "stderr", "-c", folder / "nginx.conf"], stderr=log, env=PATH
+        ) as nginx,
     ):
         try:
             deadline = time.monotonic() + 60
@@ -91,8 +114,13 @@ def proxy(folder: Path, port: int, authority: str) -> Iterator[None]:
 
 def post(folder: Path, path: str) -> str:
     """The status of the answer to one request."""
-    curl = f"curl -q --silent --max-time 30 --unix-socket {folder}/in --output {folder}/answer --write-out %{{http_code}} --data payload".split()
-    return subprocess.run([*curl, f"http://vault{path}"], capture_output=True, text=True, check=True).stdout
+    curl = (
+        f"curl -q --silent --max-time 30 --unix-socket {folder}/in --output {folder}/answer"
+        " --write-out %{http_code} --data payload".split()
+    )
+    return subprocess.run(
+        [*curl, f"http://vault{path}"], capture_output=True, text=True, check=True
+    ).stdout
 
 
 def test_it_adds_the_token_and_hands_redirects_on(folder: Path) -> None:

@@ -1,18 +1,22 @@
-"""The workloads there are, by the tool name of a spec. Nothing is imported before it is asked for; plug-ins only for names not listed here."""
+"""The workloads there are, by the tool name of a spec. Nothing is imported before it is asked for;
+plug-ins only for names not listed here.
+"""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 
-from ..engine.errors import SpecError
-from ..engine.ports import Completed, Workload
-from ..engine.results import Measurement, Metric
-from ..engine.spec import Experiment, Json
+from ..engine.model.contract.workload import Workload
+from ..engine.model.errors import SpecError
+from ..engine.model.results import Metric
+from ..engine.model.spec import Experiment
 
 ENTRY_POINTS = "benchspec.workloads"
-"""The entry-point group in which other distributions offer workloads: ``tool-name = module`` or ``module:object``."""
+"""The entry-point group in which other distributions offer workloads: ``tool-name = module`` or
+``module:object``.
+"""
 
 MODULES: Mapping[str, str] = {
     "command": "command",
@@ -20,17 +24,18 @@ MODULES: Mapping[str, str] = {
     "fio": "fio",
     "fortio": "fortio",
     "iperf3": "iperf3",
+    "k6": "k6",
     "netperf": "netperf",
     "openssl-speed": "openssl_speed",
+    "pgbench": "pgbench",
+    "redis-benchmark": "redis_benchmark",
     "sockperf": "sockperf",
     "stress-ng": "stress_ng",
     "sysbench": "sysbench",
     "vault-benchmark": "vault_benchmark",
+    "wrk": "wrk",
 }
-"""Tool name to module of this package."""
-
-READERS: Mapping[str, str] = {"knb": "knb", "kubestr": "kubestr"}
-"""Programs whose results are read and that no spec runs: name to module, which has METRICS and ``parse(data)``."""
+"""Tool name to the folder of this package whose module ``workload`` it is."""
 
 
 def get_workload(name: str) -> Workload:
@@ -40,9 +45,16 @@ def get_workload(name: str) -> Workload:
         SpecError: nobody offers it, or what is offered does not satisfy the protocol.
     """
     module = MODULES.get(name)
-    found = import_module(f".{module}", __package__) if module is not None else _plugged_in(name)
+    found = (
+        import_module(f".{module}.workload", __package__)
+        if module is not None
+        else _plugged_in(name)
+    )
     if not isinstance(found, Workload):
-        raise SpecError(f"the plug-in for the tool {name!r} is no workload: it lacks {', '.join(_missing(found))}")
+        raise SpecError(
+            f"the plug-in for the tool {name!r} is no workload: it lacks"
+            f" {', '.join(_missing(found))}"
+        )
     return found
 
 
@@ -53,7 +65,10 @@ def _plugged_in(name: str) -> object:
         try:
             loaded: object = entry.load()
         except Exception as error:  # a stranger's module may raise anything when it is imported
-            raise SpecError(f"the plug-in {entry.value} for the tool {name!r} cannot be imported: {type(error).__name__}: {error}") from error
+            raise SpecError(
+                f"the plug-in {entry.value} for the tool {name!r} cannot be imported:"
+                f" {type(error).__name__}: {error}"
+            ) from error
         return loaded
     known = tool_names()
     close = difflib.get_close_matches(name, known, n=1)
@@ -62,7 +77,15 @@ def _plugged_in(name: str) -> object:
 
 
 def _missing(found: object) -> list[str]:
-    expected = (*Workload.__annotations__, "metrics", "tools", "primary", "duration_s", "commands", "parse")
+    expected = (
+        *Workload.__annotations__,
+        "metrics",
+        "tools",
+        "primary",
+        "duration_s",
+        "commands",
+        "parse",
+    )
     return [member for member in expected if not hasattr(found, member)]
 
 
@@ -93,24 +116,10 @@ WORKLOADS: Mapping[str, Workload] = _Workloads()
 
 
 def metrics_of(experiments: Iterable[Experiment]) -> Mapping[str, Sequence[Metric]]:
-    """The metrics of each experiment's tool and parameters, by experiment id. Raises SpecError for an unknown tool."""
-    return {experiment.id: get_workload(experiment.tool).metrics(experiment.parameters) for experiment in experiments}
-
-
-def parse_output(tool: str, data: bytes, parameters: Mapping[str, Json]) -> Sequence[Measurement]:
-    """Measurements in raw output that was made elsewhere, by a workload's tool or one of READERS.
-
-    ``data`` stands for stdout and for the files that the workload's ``output_files(parameters)``, if it has that function, names.
-
-    Raises:
-        SpecError: unknown tool.
-        ParseError: nothing was measured, with the reason.
+    """The metrics of each experiment's tool and parameters, by experiment id. Raises SpecError for
+    an unknown tool.
     """
-    if tool in READERS:
-        reader: Callable[[bytes], Sequence[Measurement]] = import_module(f".{READERS[tool]}", __package__).parse
-        return tuple(reader(data))
-    workload = get_workload(tool)
-    name_files: Callable[[Mapping[str, Json]], Sequence[str]] = getattr(workload, "output_files", lambda _: ())
-    files = dict.fromkeys(name_files(parameters), data)
-    completed = Completed(argv=(tool,), exit_code=0, stdout=data, stderr=b"", started_at=0.0, duration_s=0.0, files=files)
-    return tuple(workload.parse((completed,), parameters))
+    return {
+        experiment.id: get_workload(experiment.tool).metrics(experiment.parameters)
+        for experiment in experiments
+    }

@@ -1,4 +1,6 @@
-"""Intervals of means, medians and percentiles. Arrays hold one cell per row and one session per column (``..., n``)."""
+"""Intervals of means, medians and percentiles. Arrays hold one cell per row and one session per
+column (``..., n``).
+"""
 
 from __future__ import annotations
 
@@ -16,51 +18,39 @@ ORDER = "order statistics {low} and {high} of {n} sessions"
 
 
 def t_quantile(df: float | Floats, confidence: float) -> Floats:
-    """The two-sided ``confidence`` quantile of Student's t. ``scipy.special`` alone: importing ``scipy.stats`` costs about a second.
+    """The two-sided ``confidence`` quantile of Student's t. ``scipy.special`` alone: importing
+    ``scipy.stats`` costs about a second.
 
-    ``stdtrit`` differs between library versions from the eleventh digit on; one step of Newton's method makes pages the same with all of them.
+    ``stdtrit`` differs between library versions from the eleventh digit on; one step of Newton's
+    method makes pages the same with all of them.
     """
     nu, p = np.asarray(df, dtype=np.float64), 0.5 + confidence / 2
     t = stdtrit(nu, p)
-    density = np.exp(gammaln((nu + 1) / 2) - gammaln(nu / 2) - (nu + 1) / 2 * np.log1p(t * t / nu)) / np.sqrt(nu * np.pi)
+    density = np.exp(
+        gammaln((nu + 1) / 2) - gammaln(nu / 2) - (nu + 1) / 2 * np.log1p(t * t / nu)
+    ) / np.sqrt(nu * np.pi)
     return np.asarray(t - (stdtr(nu, t) - p) / density, dtype=np.float64)
 
 
 def spread_of(values: Floats, pilot: int | None = None) -> tuple[Floats, int]:
     """The standard deviation (``...``) and its degrees of freedom.
 
-    With ``pilot`` the first ``pilot`` columns alone tell the spread: after a second stage whose size was computed from the first, Stein's
-    interval keeps the first stage's standard deviation and degrees of freedom (C. Stein, Ann. Math. Stat. 16, 1945).
+    With ``pilot`` the first ``pilot`` columns alone tell the spread: after a second stage whose
+    size was computed from the first, Stein's interval keeps the first stage's standard deviation
+    and degrees of freedom (C. Stein, Ann. Math. Stat. 16, 1945).
     """
     stage = values if pilot is None else values[..., :pilot]
     return np.asarray(stage.std(axis=-1, ddof=1), dtype=np.float64), stage.shape[-1] - 1
 
 
-def mean_interval(values: Floats, confidence: float = 0.95, *, geometric: bool = False, pilot: int | None = None) -> tuple[Floats, Floats, Floats]:
-    """Centre, low and high of the mean of ``values`` (``..., n``, n >= 2); ``geometric`` works on logs and back-transforms."""
-    x = np.log(values) if geometric else values
-    sd, df = spread_of(x, pilot)
-    centre = x.mean(axis=-1)
-    half = t_quantile(float(df), confidence) * sd / np.sqrt(x.shape[-1])
-    low, high = centre - half, centre + half
-    return (np.exp(centre), np.exp(low), np.exp(high)) if geometric else (centre, low, high)
-
-
 def quantile_ranks(n: int, p: float, confidence: float = 0.95) -> tuple[int, int] | None:
-    """The 1-based ranks whose order statistics enclose the ``p`` quantile, distribution-free; None when ``n`` values cannot.
+    """The 1-based ranks whose order statistics enclose the ``p`` quantile, distribution-free; None
+    when ``n`` values cannot.
 
-    l = binom.ppf(alpha/2, n, p), u = binom.ppf(1 - alpha/2, n, p) + 1. A median needs 6 values, a P99 368, a P99.9 3688 (at 95 %).
+    l = binom.ppf(alpha/2, n, p), u = binom.ppf(1 - alpha/2, n, p) + 1. A median needs 6 values, a
+    P99 368, a P99.9 3688 (at 95 %).
     """
     cumulated = bdtr(np.arange(n + 1), n, p)
     tail = (1 - confidence) / 2
     low, high = int(np.searchsorted(cumulated, tail)), int(np.searchsorted(cumulated, 1 - tail)) + 1
     return (low, high) if low >= 1 and high <= n else None
-
-
-def quantile_interval(values: Floats, p: float, confidence: float = 0.95) -> tuple[float, float] | None:
-    """The order-statistic interval of the ``p`` quantile of ``values`` (one dimension), or None when there are too few."""
-    ranks = quantile_ranks(len(values), p, confidence)
-    if ranks is None:
-        return None
-    ordered = np.sort(values)
-    return float(ordered[ranks[0] - 1]), float(ordered[ranks[1] - 1])

@@ -1,6 +1,8 @@
-"""Rank and permutation checks beside the t tests. They carry no verdict; where they disagree the page says "test-dependent".
+"""Rank and permutation checks beside the t tests. They carry no verdict; where they disagree the
+page says "test-dependent".
 
-Rows are contrasts, columns sessions. Large batches are worked off in chunks, since the pairwise comparisons need rows x n x n cells.
+Rows are contrasts, columns sessions. Large batches are worked off in chunks, since the pairwise
+comparisons need rows x n x n cells.
 """
 
 from __future__ import annotations
@@ -23,13 +25,15 @@ _CHUNK_CELLS = 4_000_000
 def signed_rank_p(x: Floats) -> Floats:
     """Wilcoxon's signed-rank test of ``x`` (m, n) being symmetric around 0, two-sided.
 
-    Exact up to 50 differences without ties or zeros, else normal with the ranks' own variance and continuity correction; zeros are left out.
+    Exact up to 50 differences without ties or zeros, else normal with the ranks' own variance and
+    continuity correction; zeros are left out.
     """
     return _by_chunk(_signed_rank_chunk, x, x.shape[1] ** 2)
 
 
 def mann_whitney(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """U (how many pairs have b > a, ties half) and its two-sided p for rows of ``a`` (m, k) and ``b`` (m, l).
+    """U (how many pairs have b > a, ties half) and its two-sided p for rows of ``a`` (m, k) and
+    ``b`` (m, l).
 
     Exact up to 20 per side without ties, else normal with tie and continuity correction.
     """
@@ -46,13 +50,19 @@ def cliffs_delta(u: Floats, k: int, n: int) -> Floats:
 
 
 def sign_flip_p(x: Floats, seed: int = 20230320) -> Floats:
-    """Permutation test of the mean of ``x`` (m, n) by flipping signs, two-sided; all flips up to n = 12, else 9,999 with a fixed seed."""
+    """Permutation test of the mean of ``x`` (m, n) by flipping signs, two-sided; all flips up to n
+    = 12, else 9,999 with a fixed seed.
+    """
     n = x.shape[1]
     if n <= EXACT_SIGN_FLIP:
-        signs = np.asarray(1.0 - 2.0 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1), dtype=np.float64)
+        signs = np.asarray(
+            1.0 - 2.0 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1), dtype=np.float64
+        )
         extra = 0
     else:
-        signs = np.random.Generator(np.random.PCG64(seed)).choice([-1.0, 1.0], size=(RANDOM_FLIPS, n))
+        signs = np.random.Generator(np.random.PCG64(seed)).choice(
+            [-1.0, 1.0], size=(RANDOM_FLIPS, n)
+        )
         extra = 1
     return _by_chunk(lambda rows: _flip_share(rows, signs, extra), x, len(signs))
 
@@ -60,18 +70,32 @@ def sign_flip_p(x: Floats, seed: int = 20230320) -> Floats:
 def hodges_lehmann(x: Floats) -> Floats:
     """Median of the Walsh averages of each row: the shift that belongs to the signed-rank test."""
     i, j = np.triu_indices(x.shape[1])
-    return _by_chunk(lambda rows: np.asarray(np.median((rows[:, i] + rows[:, j]) / 2, axis=1)), x, len(i))
+    return _by_chunk(
+        lambda rows: np.asarray(np.median((rows[:, i] + rows[:, j]) / 2, axis=1)), x, len(i)
+    )
 
 
 def hodges_lehmann_shift(a: Floats, b: Floats) -> Floats:
-    """Median of all differences b - a of each row: the shift that belongs to the Mann-Whitney test."""
+    """Median of all differences b - a of each row: the shift that belongs to the Mann-Whitney
+    test.
+    """
     k, m = a.shape[1], b.shape[1]
     both = np.concatenate([a, b], axis=1)
-    return _by_chunk(lambda rows: np.asarray(np.median((rows[:, None, k:] - rows[:, :k, None]).reshape(len(rows), k * m), axis=1)), both, k * m)
+    return _by_chunk(
+        lambda rows: np.asarray(
+            np.median((rows[:, None, k:] - rows[:, :k, None]).reshape(len(rows), k * m), axis=1)
+        ),
+        both,
+        k * m,
+    )
 
 
 def _by_chunk(function: Callable[[Floats], Floats], rows: Floats, cells_per_row: int) -> Floats:
-    return np.concatenate([function(chunk) for chunk in _chunks(rows, cells_per_row)]) if len(rows) else np.empty(0)
+    return (
+        np.concatenate([function(chunk) for chunk in _chunks(rows, cells_per_row)])
+        if len(rows)
+        else np.empty(0)
+    )
 
 
 def _chunks(rows: Floats, cells_per_row: int) -> Iterator[Floats]:
@@ -135,7 +159,9 @@ def _mann_whitney_p(u: Floats, ties: Floats, k: int, n: int) -> Floats:
 
 @lru_cache(maxsize=256)
 def _mann_whitney_cdf(k: int, n: int) -> Floats:
-    """P(U <= u) for u = 0 .. k n, by the recurrence of Mann and Whitney (Ann. Math. Stat. 18, 1947) as a product of polynomials."""
+    """P(U <= u) for u = 0 .. k n, by the recurrence of Mann and Whitney (Ann. Math. Stat. 18, 1947)
+    as a product of polynomials.
+    """
     counts = np.zeros(k * n + 1)
     counts[0] = 1.0
     for i in range(1, k + 1):

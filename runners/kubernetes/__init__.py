@@ -1,8 +1,10 @@
-"""The Kubernetes runner: roles are pods of one namespace; programs run detached inside them, so that nothing depends on a connection."""
+"""The Kubernetes runner: roles are pods of one namespace; programs run detached inside them, so
+that nothing depends on a connection.
+"""
 
 from __future__ import annotations
 
-from ...engine.ports import Runner
+from ...engine.model.contract.runner import Runner
 from .runner import KubernetesRunner
 
 RUNNER: Runner = KubernetesRunner()

@@ -1,4 +1,6 @@
-"""Names and labels of the objects benchspec makes. Ids may hold what an object's name must not (RFC 1123), so names carry a hash of them too."""
+"""Names and labels of the objects benchspec makes. Ids may hold what an object's name must not (RFC
+1123), so names carry a hash of them too.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ Object = dict[str, Any]
 
 GROUP = "benchspec.dev"
 MANAGED_BY = {"app.kubernetes.io/managed-by": "benchspec"}
-RUN, SITE, ALLOCATION, ROLE, EXPIRES, JOB = (f"{GROUP}/{word}" for word in ("run", "site", "allocation", "role", "expires", "job"))
+RUN, SITE, ALLOCATION, ROLE = (f"{GROUP}/{word}" for word in ("run", "site", "allocation", "role"))
 _UNFIT = re.compile(r"[^a-z0-9]+")
 _UNFIT_LABEL = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST, _READABLE = 63, 24
@@ -25,15 +27,23 @@ def digest(*parts: str) -> str:
 
 
 def object_name(role: str, *parts: str) -> str:
-    """A DNS label that people can read (the last of ``parts`` says most) and that no other ``parts`` share; short enough for suffixes."""
+    """A DNS label that people can read (the last of ``parts`` says most) and that no other
+    ``parts`` share; short enough for suffixes.
+    """
     readable = _UNFIT.sub("-", parts[-1].lower())[-_READABLE:].strip("-")
     return "-".join(filter(None, ("bs", role, readable, digest(role, *parts))))
 
 
 def label_value(text: str) -> str:
-    """``text`` as a label's value: itself where that is possible, else shortened and with a hash."""
+    """``text`` as a label's value: itself where that is possible, else shortened and with a
+    hash.
+    """
     fit = _UNFIT_LABEL.sub("-", text).strip("-._")
-    return text if fit == text and len(text) <= _LONGEST else f"{fit[: _LONGEST - 11].strip('-._')}-{digest(text)}".lstrip("-")
+    return (
+        text
+        if fit == text and len(text) <= _LONGEST
+        else f"{fit[: _LONGEST - 11].strip('-._')}-{digest(text)}".lstrip("-")
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

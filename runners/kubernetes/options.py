@@ -1,30 +1,29 @@
-"""What a site's options say, once its schema has checked them (schemas/runners/kubernetes.schema.json), with the defaults."""
+"""What a site's options say, once its schema has checked them
+(schemas/runners/kubernetes.schema.json), with the defaults.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from ...engine.errors import UnitError, UsageError
-from ...engine.ports import DEFAULT_TTL_S
-from ...engine.spec import Json, Role, Site
-from ...engine.units import Dimension, parse_quantity
+from ...engine.model.contract.values import DEFAULT_TTL_S
+from ...engine.model.errors import UnitError, UsageError
+from ...engine.model.spec import Json, Role, Site
+from ...engine.model.units import Dimension, parse_quantity
 
-DEFAULT_IMAGE = "localhost/tools:1"
-"""What tests/cluster and images/ call the tool image; a cluster with a registry names its own as ``image``."""
-
-GUARANTEED, BURSTABLE, BEST_EFFORT = "guaranteed", "burstable", "best-effort"
-_DIGEST = re.compile(r"@sha256:[0-9a-f]{64}$")
+GUARANTEED, BEST_EFFORT = "guaranteed", "best-effort"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sidecar:
-    """A container beside a role, such as a mesh's proxy: it is up, and its ``port`` accepts connections, before the role starts.
+    """A container beside a role, such as a mesh's proxy: it is up, and its ``port`` accepts
+    connections, before the role starts.
 
-    ``mounts``: folders, with what is seen there: ``configmap/NAME`` or ``secret/NAME``. Memory in B.
+    ``mounts``: folders, with what is seen there: ``configmap/NAME`` or ``secret/NAME``. Memory in
+    B.
     """
 
     name: str
@@ -38,7 +37,9 @@ class Sidecar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleOptions:
-    """What a role's pod gets. ``cpu`` as Kubernetes writes it, memory in B."""
+    """What a role's pod gets. ``image``: empty where the site names none. ``cpu`` as Kubernetes
+    writes it, memory in B.
+    """
 
     image: str
     node: str | None
@@ -53,8 +54,9 @@ class RoleOptions:
 class Options:
     """A site's options. ``ttl_s``: after this the cluster itself removes what was left.
 
-    ``watch``: the labels of further pods that belong to the target, which are watched while it is measured.
-    ``privileged``: of the pods that look at nodes where ``privileged_probe`` allows it, never of those that measure.
+    ``watch``: the labels of further pods that belong to the target, which are watched while it is
+    measured. ``privileged``: of the pods that look at nodes where ``privileged_probe`` allows it,
+    never of those that measure.
     """
 
     context: str | None
@@ -83,19 +85,28 @@ class Options:
         return self.roles.get(role, self.common)
 
 
-def is_pinned(image: str) -> bool:
-    """Whether an image's name holds the digest of its content."""
-    return _DIGEST.search(image) is not None
-
-
 def read_options(site: Site) -> Options:
     """The options of ``site``. Raises UsageError for a size that is none."""
     given = {key: value for key, value in site.options.items() if not key.startswith("x-")}
     selector = _texts(given.get("node_selector"))
-    common = _role({}, given, selector, RoleOptions(
-        image=DEFAULT_IMAGE, node=None, node_selector={}, host_network=False, cpu="1", memory_bytes=2**30
-    ), site)  # fmt: skip
-    roles = {Role(name): _role(_mapping(own), _mapping(own), selector, common, site) for name, own in _mapping(given.get("roles")).items()}
+    common = _role(
+        {},
+        given,
+        selector,
+        RoleOptions(
+            image="",
+            node=None,
+            node_selector={},
+            host_network=False,
+            cpu="1",
+            memory_bytes=2**30,
+        ),
+        site,
+    )
+    roles = {
+        Role(name): _role(_mapping(own), _mapping(own), selector, common, site)
+        for name, own in _mapping(given.get("roles")).items()
+    }
     kubeconfig = _text(given.get("kubeconfig"))
     return Options(
         context=_text(given.get("context")),
@@ -120,15 +131,26 @@ def read_options(site: Site) -> Options:
     )
 
 
-def _role(own: Mapping[str, Json], given: Mapping[str, Json], selector: Mapping[str, str], default: RoleOptions, site: Site) -> RoleOptions:
+def _role(
+    own: Mapping[str, Json],
+    given: Mapping[str, Json],
+    selector: Mapping[str, str],
+    default: RoleOptions,
+    site: Site,
+) -> RoleOptions:
     return RoleOptions(
         image=_text(given.get("image")) or default.image,
         node=_text(own.get("node")),
         node_selector={**selector, **_texts(own.get("node_selector"))},
         host_network=bool(given.get("host_network", default.host_network)),
         cpu=str(given.get("cpu", default.cpu)),
-        memory_bytes=round(_quantity(given["memory"], Dimension.BYTES, site)) if "memory" in given else default.memory_bytes,
-        sidecars=tuple(_sidecar(_mapping(one), default, site) for one in cast("list[Json]", own.get("sidecars") or [])),
+        memory_bytes=round(_quantity(given["memory"], Dimension.BYTES, site))
+        if "memory" in given
+        else default.memory_bytes,
+        sidecars=tuple(
+            _sidecar(_mapping(one), default, site)
+            for one in cast("list[Json]", own.get("sidecars") or [])
+        ),
     )
 
 
@@ -140,7 +162,9 @@ def _sidecar(given: Mapping[str, Json], default: RoleOptions, site: Site) -> Sid
         port=cast("int | None", given.get("port")),
         mounts=_texts(given.get("mounts")),
         cpu=str(given.get("cpu", default.cpu)),
-        memory_bytes=round(_quantity(given["memory"], Dimension.BYTES, site)) if "memory" in given else default.memory_bytes,
+        memory_bytes=round(_quantity(given["memory"], Dimension.BYTES, site))
+        if "memory" in given
+        else default.memory_bytes,
     )
 
 

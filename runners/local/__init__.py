@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...engine.ports import Runner
+from ...engine.model.contract.runner import Runner
 from .runner import LocalRunner
 
 RUNNER: Runner = LocalRunner()

@@ -1,29 +1,36 @@
-"""What a run left on this host, found and removed without its controller: by directories, pid files and the mark in its processes' environment.
+"""What a run left on this host, found and removed without its controller: by directories, pid
+files, control groups, the marks in its processes' environment, and what they keep without these.
 
-Names of leftovers hold the run's id, so that :func:`remove` can check again that what it is about to end or delete is that run's.
+Names of leftovers hold the run's id, so that :func:`remove` can check again that what it is about
+to end or delete is that run's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-from ...engine.errors import RunFailed, UsageError
-from ...engine.ports import Leftover
-from ...engine.spec import Site
-from . import process
-from .record import Record, boot_id, read_leader
-from .state import Places, places, remove_tree
+from ...engine.model.contract.values import Leftover
+from ...engine.model.errors import RunFailed, UsageError
+from ...engine.model.spec import Site
+from ..agent.door import ask, word
+from ..agent.job import outlived
+from ..agent.scripts import own
+from .door import LocalDoor
+from .state import places
 
 DIRECTORY = "directory"
 PROCESSES = "processes"
 
 
 def find(site: Site, run_id: str) -> list[Leftover]:
-    """The running processes of ``run_id`` (one leftover per run, since they are ended together) and its directories."""
-    where = places(site, run_id)
-    left = [Leftover(kind=PROCESSES, name=run_id)] if running(where, run_id) else []
-    left += [Leftover(kind=DIRECTORY, name=str(path)) for path in where.roots() if path.is_dir() and not path.is_symlink()]
+    """The running processes of ``run_id`` (one leftover per run, since they are ended together) and
+    its directories.
+    """
+    said = ask(LocalDoor(), own("list"), _arguments(site, run_id)).decode("utf-8", "replace")
+    left = []
+    for line in said.splitlines():
+        kind, _, path = line.partition(" ")
+        left.append(Leftover(kind=kind, name=path if kind == DIRECTORY else run_id))
     return left
 
 
@@ -36,43 +43,40 @@ def remove(site: Site, leftover: Leftover) -> None:
     """
     match leftover.kind:
         case "processes":
-            where = places(site, leftover.name)
-            process.end(lambda: running(where, leftover.name))
+            said, pids = word(LocalDoor(), own("end_run"), _arguments(site, leftover.name))
+            if said == "alive":
+                raise outlived(pids, f"run {leftover.name}")
         case "directory":
             _remove_directory(site, Path(leftover.name))
         case _:
-            raise UsageError(f"found leftover {leftover.kind} {leftover.name!r}, expected one of those this runner lists")
-
-
-def running(where: Places, run_id: str) -> list[process.Process]:
-    """The processes of a run on one site: those marked with both, and the groups whose leader is in one of its pid files."""
-    markers = {"BENCHSPEC_RUN": run_id, "BENCHSPEC_SITE": where.run.name}
-    found = {(p.pid, p.start): p for p in process.marked(markers)}
-    for leader in _leaders(where):
-        found.update(((p.pid, p.start), p) for p in process.family(leader, markers))
-    return list(found.values())
-
-
-def _leaders(where: Places) -> Iterator[process.Process]:
-    for directory in sorted(where.jobs.glob("*")):
-        leader = read_leader(directory)
-        if leader is None or not leader.is_same(process.look_up(leader.pid)):
-            continue
-        try:
-            if Record.read(directory).boot_id == boot_id():
-                yield leader
-        except RunFailed:
-            continue  # without a record the start time may be that of another boot: the mark alone counts
+            raise UsageError(
+                f"found leftover {leftover.kind} {leftover.name!r}, expected one of those this"
+                " runner lists"
+            )
 
 
 def _remove_directory(site: Site, path: Path) -> None:
     run = path.parent.name
-    owned = {root: where for where in (places(site, name) for name in (run.removeprefix("benchspec-"), run)) for root in where.roots()}
+    owned = {
+        root: name
+        for name in (run.removeprefix("benchspec-"), run)
+        for root in places(site, name).roots()
+    }
     if path not in owned:
-        raise UsageError(f"found directory {path}, expected one that benchspec made for a run on this site")
-    if path.is_symlink():
-        raise UsageError(f"found a symbolic link at {path}, expected a directory that benchspec made")
-    remove_tree(path)
-    owned[path].remove_if_empty()
-    if path.exists():
+        raise UsageError(
+            f"found directory {path}, expected one that benchspec made for a run on this site"
+        )
+    said, _ = word(LocalDoor(), own("remove"), (*_arguments(site, owned[path]), str(path)))
+    if said == "link":
+        raise UsageError(
+            f"found a symbolic link at {path}, expected a directory that benchspec made"
+        )
+    places(site, owned[path]).remove_if_empty()
+    if said != "removed":
         raise RunFailed("could not be removed", where=str(path))
+
+
+def _arguments(site: Site, run_id: str) -> tuple[str, str, str, str]:
+    where = places(site, run_id)
+    workdir = site.options.get("workdir")
+    return run_id, site.name, str(where.run), workdir if isinstance(workdir, str) else ""

@@ -9,10 +9,10 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from ...engine import facts
-from ...engine.ports import Node, Tool, ToolStatus
-from ...engine.results import Fact
-from ...engine.tool_version import read_version
+from ...engine.facts import catalogue as facts
+from ...engine.facts.tool_version import read_version
+from ...engine.model.contract.values import Node, Tool, ToolStatus
+from ...engine.model.results import Fact
 from .launch import DEFAULT_PATH, SHELL
 
 _VERSION_TIMEOUT_S = 10.0
@@ -20,7 +20,9 @@ _MACHINE_ID = Path("/etc/machine-id")
 
 
 def observe(directory: str) -> tuple[Fact, ...]:
-    """The facts of this host and of the disk under ``directory``; what takes too long is unknown."""
+    """The facts of this host and of the disk under ``directory``; what takes too long is
+    unknown.
+    """
     return facts.parse(_output(facts.script(), {"DIR": directory}))
 
 
@@ -33,7 +35,12 @@ def _output(script: str, variables: Mapping[str, str]) -> bytes:
     env = {"PATH": f"{os.environ.get('PATH', '')}:{DEFAULT_PATH}", "LC_ALL": "C", **variables}
     try:
         return subprocess.run(
-            [SHELL, "-c", script], stdin=subprocess.DEVNULL, env=env, capture_output=True, timeout=facts.TIMEOUT_S, check=False
+            [SHELL, "-c", script],
+            stdin=subprocess.DEVNULL,
+            env=env,
+            capture_output=True,
+            timeout=facts.TIMEOUT_S,
+            check=False,
         ).stdout
     except subprocess.TimeoutExpired as error:
         return error.stdout or b""
@@ -45,13 +52,18 @@ def this_node() -> Node:
         written = _MACHINE_ID.read_bytes()
     except OSError:
         written = b""
-    return Node(name="localhost", identity=hashlib.sha256(b"benchspec\n" + written).hexdigest()[:16] if written else None)
+    return Node(
+        name="localhost",
+        identity=hashlib.sha256(b"benchspec\n" + written).hexdigest()[:16] if written else None,
+    )
 
 
 def find_tool(tool: Tool) -> ToolStatus:
-    """Look for ``tool`` in PATH and ask it for its version: the first number with a dot in it, else the first line.
+    """Look for ``tool`` in PATH and ask it for its version: the first number with a dot in it, else
+    the first line.
 
-    A tool without ``version_argv`` is not asked: a spec's own program is executed only after its reader agreed.
+    A tool without ``version_argv`` is not asked: a spec's own program is executed only after its
+    reader agreed.
     """
     path = shutil.which(tool.executable, path=os.environ.get("PATH") or DEFAULT_PATH)
     if path is None or not tool.version_argv:
@@ -59,8 +71,14 @@ def find_tool(tool: Tool) -> ToolStatus:
     try:
         done = subprocess.run(
             [path, *tool.version_argv[1:]],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=_VERSION_TIMEOUT_S, check=False,
-        )  # fmt: skip
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=_VERSION_TIMEOUT_S,
+            check=False,
+        )
     except (OSError, subprocess.TimeoutExpired):
         return ToolStatus(tool=tool, path=path, version=None)
-    return ToolStatus(tool=tool, path=path, version=read_version(done.stdout.decode("utf-8", "replace")))
+    return ToolStatus(
+        tool=tool, path=path, version=read_version(done.stdout.decode("utf-8", "replace"))
+    )

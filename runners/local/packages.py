@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...engine.errors import RunFailed
+from ...engine.model.errors import RunFailed
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9+._:@/=~-]*")
 _TIMEOUT_S = 900.0
@@ -26,7 +26,10 @@ class PackageManager:
 
 
 MANAGERS = (
-    PackageManager(install=("apt-get", "install", "-y", "--no-install-recommends"), refresh=("apt-get", "update")),
+    PackageManager(
+        install=("apt-get", "install", "-y", "--no-install-recommends"),
+        refresh=("apt-get", "update"),
+    ),
     PackageManager(install=("dnf", "install", "-y"), refresh=("dnf", "makecache")),
     PackageManager(install=("apk", "add"), refresh=("apk", "update")),
 )
@@ -45,7 +48,10 @@ def install(names: Sequence[str]) -> None:
     manager = next((m for m in MANAGERS if shutil.which(m.install[0])), None)
     if manager is None:
         known = ", ".join(m.install[0] for m in MANAGERS)
-        raise RunFailed(f"found none of the package managers {known}", remedy=f"install by hand: {' '.join(names)}")
+        raise RunFailed(
+            f"found none of the package managers {known}",
+            remedy=f"install by hand: {' '.join(names)}",
+        )
     typed = shlex.join((*manager.install, *names))
     if os.geteuid() != 0:
         raise RunFailed("packages can be installed by root alone", remedy=f"type: sudo {typed}")
@@ -55,14 +61,28 @@ def install(names: Sequence[str]) -> None:
     again = _run((*manager.install, *names))
     if again.returncode != 0:
         words = again.stdout[-_TAIL:].decode("utf-8", "replace").strip()
-        raise RunFailed(f"exit code {again.returncode}:\n{words}", where=typed, remedy="correct the package's name or the host's package sources")
+        raise RunFailed(
+            f"exit code {again.returncode}:\n{words}",
+            where=typed,
+            remedy="correct the package's name or the host's package sources",
+        )
 
 
 def _run(argv: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
     env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     try:
         return subprocess.run(
-            argv, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=_TIMEOUT_S, check=False
+            argv,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=_TIMEOUT_S,
+            check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise RunFailed(f"did not end within {_TIMEOUT_S:g} s", where=shlex.join(argv), remedy="look for a lock or a broken mirror") from error
+        raise RunFailed(
+            f"did not end within {_TIMEOUT_S:g} s",
+            where=shlex.join(argv),
+            remedy="look for a lock or a broken mirror",
+        ) from error

@@ -1,4 +1,6 @@
-"""Ports of this host: which are free, and which are listened on. Both without disturbing a server that is to be measured."""
+"""Ports of this host: which are free, and which are listened on. Both without disturbing a server
+that is to be measured.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ import socket
 from contextlib import ExitStack
 from pathlib import Path
 
-from ...engine.errors import RunFailed
+from ...engine.model.errors import RunFailed
 
 LOOPBACK = "127.0.0.1"
 _TRIES = 100
@@ -36,15 +38,17 @@ def _free_port(held: ExitStack) -> int:
             continue
         return port
     raise RunFailed(
-        f"no port of {LOOPBACK} is free for both TCP and UDP", remedy="end programs that hold ports, or widen net.ipv4.ip_local_port_range"
+        f"no port of {LOOPBACK} is free for both TCP and UDP",
+        remedy="end programs that hold ports, or widen net.ipv4.ip_local_port_range",
     )
 
 
 def listening(host: str, port: int) -> bool:
     """Whether a TCP connection to ``host:port`` would be accepted.
 
-    Read from the kernel's table where ``host`` is an address of this host: a probing connection would be the server's first client, and iperf3 closes
-    its listening socket for a moment after such a client. A name or a foreign address is tried by connecting.
+    Read from the kernel's table where ``host`` is an address of this host: a probing connection
+    would be the server's first client, and iperf3 closes its listening socket for a moment after
+    such a client. A name or a foreign address is tried by connecting.
     """
     try:
         address = ipaddress.ip_address(host)
@@ -54,7 +58,9 @@ def listening(host: str, port: int) -> bool:
         return _accepts(host, port)
     tables = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
     listeners = _listeners("".join(path.read_text() for path in tables if path.exists()), port)
-    return not listeners.isdisjoint({"::", "0.0.0.0" if address.version == 4 else "::", str(address)})
+    return not listeners.isdisjoint(
+        {"::", "0.0.0.0" if address.version == 4 else "::", str(address)}
+    )
 
 
 def _is_own(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
@@ -68,14 +74,21 @@ def _is_own(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
 
 
 def _listeners(table: str, port: int) -> set[str]:
-    """Addresses on which ``port`` is listened on, from the text of /proc/net/tcp and tcp6 (proc_net_tcp in the kernel's documentation)."""
+    """Addresses on which ``port`` is listened on, from the text of /proc/net/tcp and tcp6
+    (proc_net_tcp in the kernel's documentation).
+    """
     rows = (line.split() for line in table.splitlines())
-    return {_address(row[1].partition(":")[0]) for row in rows if len(row) > 3 and row[3] == _LISTEN and int(row[1].rpartition(":")[2], 16) == port}
+    return {
+        _address(row[1].partition(":")[0])
+        for row in rows
+        if len(row) > 3 and row[3] == _LISTEN and int(row[1].rpartition(":")[2], 16) == port
+    }
 
 
 def _address(text: str) -> str:
     raw = bytes.fromhex(text)
-    # the kernel prints 32-bit words in the host's order (little-endian on every machine this runner knows)
+    # the kernel prints 32-bit words in the host's order (little-endian on every machine this runner
+    # knows)
     packed = b"".join(raw[i : i + 4][::-1] for i in range(0, len(raw), 4))
     address = ipaddress.ip_address(packed)
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None

@@ -1,12 +1,14 @@
-"""What the local runner would place and execute for one trial, as files people can read and shells can run."""
+"""What the local runner would place and execute for one trial, as files people can read and shells
+can run.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...engine.ports import Command, Commands, Endpoint, RenderedFile, Surroundings
-from ...engine.shell_script import to_script
-from ...engine.spec import Experiment, Role, RolePlace, Site
+from ...engine.model.contract.values import Command, Commands, Endpoint, RenderedFile, Surroundings
+from ...engine.model.spec import Experiment, Role, RolePlace, Site
+from ...engine.planning.shell_script import to_script
 from .ports import LOOPBACK
 
 _FIRST_PORT = 20000
@@ -18,7 +20,10 @@ def placeholders(experiment: Experiment, site: Site) -> Surroundings:
     top = f"{workdir if isinstance(workdir, str) else '/var/tmp'}/benchspec-RUN"
     roles = [place.role for place in experiment.roles]
     return Surroundings(
-        endpoints={role: Endpoint(host=LOOPBACK, port=_FIRST_PORT + index) for index, role in enumerate(roles)},
+        endpoints={
+            role: Endpoint(host=LOOPBACK, port=_FIRST_PORT + index)
+            for index, role in enumerate(roles)
+        },
         workdirs={role: f"{top}/{role}" for role in roles},
     )
 
@@ -26,12 +31,30 @@ def placeholders(experiment: Experiment, site: Site) -> Surroundings:
 def render(experiment: Experiment, site: Site, commands: Commands) -> list[RenderedFile]:
     """One file per placed file, server and client, in the order in which they are used."""
     workdirs, cpus = placeholders(experiment, site).workdirs, _cpus(experiment.roles)
-    files = [RenderedFile(name=f"files/{placed.role}/{placed.name}", data=placed.data) for placed in commands.files]
+    files = [
+        RenderedFile(name=f"files/{placed.role}/{placed.name}", data=placed.data)
+        for placed in commands.files
+    ]
     for index, server in enumerate(commands.servers, 1):
-        ready = f"ready when {server.endpoint.host} port {server.endpoint.port} listens, within {server.ready_timeout_s:g} s"
-        files.append(_script(f"server-{index}-{server.command.role}.sh", server.command, workdirs, cpus, ready))
+        ready = (
+            f"ready when {server.endpoint.host} port {server.endpoint.port} listens, within"
+            f" {server.ready_timeout_s:g} s"
+        )
+        files.append(
+            _script(
+                f"server-{index}-{server.command.role}.sh", server.command, workdirs, cpus, ready
+            )
+        )
     for index, client in enumerate(commands.clients, 1):
-        files.append(_script(f"client-{index}-{client.role}.sh", client, workdirs, cpus, f"killed after {client.timeout_s:g} s"))
+        files.append(
+            _script(
+                f"client-{index}-{client.role}.sh",
+                client,
+                workdirs,
+                cpus,
+                f"killed after {client.timeout_s:g} s",
+            )
+        )
     return files
 
 
@@ -39,7 +62,15 @@ def _cpus(places: Sequence[RolePlace]) -> Mapping[Role, tuple[int, ...]]:
     return {place.role: place.cpus for place in places}
 
 
-def _script(name: str, command: Command, workdirs: Mapping[Role, str], cpus: Mapping[Role, tuple[int, ...]], remark: str) -> RenderedFile:
+def _script(
+    name: str,
+    command: Command,
+    workdirs: Mapping[Role, str],
+    cpus: Mapping[Role, tuple[int, ...]],
+    remark: str,
+) -> RenderedFile:
     chosen = command.cpus or cpus.get(command.role, ())
     pinned = ("taskset", "--cpu-list", ",".join(map(str, chosen))) if chosen else ()
-    return to_script(name, command, f"role {command.role}; {remark}", workdirs.get(command.role), pinned=pinned)
+    return to_script(
+        name, command, f"role {command.role}; {remark}", workdirs.get(command.role), pinned=pinned
+    )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...engine.cluster_steps import problems_without_cluster
-from ...engine.ports import Commands, Leftover, Problem, RenderedFile, Surroundings
-from ...engine.results import Finding
-from ...engine.spec import Experiment, Placement, Role, Site, Step, TrafficPath
-from . import doctor, launch, leftovers, render
+from ...engine.model.contract.values import Commands, Leftover, Problem, RenderedFile, Surroundings
+from ...engine.model.results import Finding
+from ...engine.model.spec import Experiment, Placement, Role, Site, Step, TrafficPath
+from ...engine.planning.cluster_steps import problems_without_cluster
+from . import doctor, launch, leftovers, record, render
 from .session import LocalSession
 from .sink import sink_directory
 from .state import places
@@ -23,27 +23,49 @@ class LocalRunner:
     KIND = "local"
 
     def unsupported(self, experiment: Experiment, site: Site) -> Sequence[Problem]:
-        """Why this experiment cannot run here: paths through pods, nodes that this one host has not got, CPUs that do not exist."""
+        """Why this experiment cannot run here: paths through pods, nodes that this one host has not
+        got, CPUs that do not exist.
+        """
         problems = []
         if experiment.path not in _PATHS:
-            problems.append(Problem(
-                message=f"found path {experiment.path}, expected loopback: one host has neither pods nor services",
-                remedy="leave `path` out, or put the target on a runner of kind kubernetes",
-            ))  # fmt: skip
+            problems.append(
+                Problem(
+                    message=(
+                        f"found path {experiment.path}, expected loopback: one host has neither"
+                        " pods nor services"
+                    ),
+                    remedy="leave `path` out, or put the target on a runner of kind kubernetes",
+                )
+            )
         if experiment.placement not in _PLACEMENTS:
-            problems.append(Problem(
-                message=f"found placement {experiment.placement}, expected same-node or any: the local runner has one node",
-                remedy="leave `placement` out, or put the target on several hosts",
-            ))  # fmt: skip
-        pinned = {place.cpus for place in experiment.roles if place.cpus and place.site == site.name}
-        return [*problems, *(launch.cpu_problem(cpus) for cpus in sorted(pinned) if not launch.available(cpus))]
+            problems.append(
+                Problem(
+                    message=(
+                        f"found placement {experiment.placement}, expected same-node or any: the"
+                        " local runner has one node"
+                    ),
+                    remedy="leave `placement` out, or put the target on several hosts",
+                )
+            )
+        pinned = {
+            place.cpus for place in experiment.roles if place.cpus and place.site == site.name
+        }
+        return [
+            *problems,
+            *(launch.cpu_problem(cpus) for cpus in sorted(pinned) if not launch.available(cpus)),
+        ]
 
     def unsupported_step(self, step: Step, site: Site) -> Sequence[Problem]:
-        """Why this lifecycle step cannot be carried out here: Kubernetes objects, and nodes that this one host has not got."""
+        """Why this lifecycle step cannot be carried out here: Kubernetes objects, and nodes that
+        this one host has not got.
+        """
         if problems := problems_without_cluster(step):
             return problems
         if Role.CONTROL_PLANE in (step.on if isinstance(step.on, tuple) else (step.on,)):
-            message = f"step {step.name}: found on: {Role.CONTROL_PLANE}, but this host has no control plane"
+            message = (
+                f"step {step.name}: found on: {Role.CONTROL_PLANE}, but this host has no control"
+                " plane"
+            )
             return [Problem(message=message, remedy="use on: controller")]
         return []
 
@@ -55,7 +77,9 @@ class LocalRunner:
         """Doctor: shell, kernel, rights, disk space, CPUs."""
         return doctor.check(site)
 
-    def render(self, experiment: Experiment, site: Site, commands: Commands) -> Sequence[RenderedFile]:
+    def render(
+        self, experiment: Experiment, site: Site, commands: Commands
+    ) -> Sequence[RenderedFile]:
         """The files that would be placed and the commands that would be executed, shell-quoted."""
         return render.render(experiment, site, commands)
 
@@ -67,6 +91,7 @@ class LocalRunner:
         """Make the run's directories. Raises StorageError when they cannot be written."""
         where = places(site, run_id)
         where.create()
+        record.begin(where)
         return LocalSession(run_id, where, sink_directory(site, run_id))
 
     def leftovers(self, site: Site, run_id: str) -> Sequence[Leftover]:

@@ -1,7 +1,7 @@
 """This host as a data sink: copies of a run's results, in a directory that no clean-up touches.
 
-``$XDG_STATE_HOME/benchspec-results/RUN_ID`` or ``/var/tmp/benchspec-UID-results/RUN_ID``; with the site's option ``workdir``
-``WORKDIR/benchspec-results/RUN_ID``.
+``$XDG_STATE_HOME/benchspec-results/RUN_ID`` or ``/var/tmp/benchspec-UID-results/RUN_ID``; with the
+site's option ``workdir`` ``WORKDIR/benchspec-results/RUN_ID``.
 """
 
 from __future__ import annotations
@@ -12,15 +12,19 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from ...engine.errors import RunFailed
-from ...engine.spec import Site
+from ...engine.model.errors import RunFailed
+from ...engine.model.spec import Site
 from .state import inside, make_private, state_root, storing
 
 
 def sink_directory(site: Site, run_id: str) -> Path:
     """Where the results of ``run_id`` are kept."""
     workdir = site.options.get("workdir")
-    root = Path(workdir) / "benchspec-results" if isinstance(workdir, str) else state_root().with_name(f"{state_root().name}-results")
+    root = (
+        Path(workdir) / "benchspec-results"
+        if isinstance(workdir, str)
+        else state_root().with_name(f"{state_root().name}-results")
+    )
     return root / run_id
 
 
@@ -43,7 +47,11 @@ def deposit(directory: Path, files: Mapping[str, Path]) -> None:
                 os.fsync(copied.fileno())
             new.rename(path)
         if _sum(path) != _sum(source):
-            raise RunFailed("the copy is not what was copied (its sha256 differs)", where=str(path), remedy="look at the disk")
+            raise RunFailed(
+                "the copy is not what was copied (its sha256 differs)",
+                where=str(path),
+                remedy="look at the disk",
+            )
 
 
 def _sum(path: Path) -> str:

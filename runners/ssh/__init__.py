@@ -1,9 +1,10 @@
-"""The SSH runner: programs on hosts that are there already, detached, one connection per host for the whole run."""
+"""The SSH runner: programs on hosts that are there already, detached, one connection per host for
+the whole run.
+"""
 
 from __future__ import annotations
 
-from ...engine.ports import Runner
-from . import without_invoke as without_invoke  # before anything imports paramiko
+from ...engine.model.contract.runner import Runner
 from .runner import SshRunner
 
 RUNNER: Runner = SshRunner()

@@ -1,4 +1,5 @@
-"""What can go wrong between here and a host, each its own type, naming the host and what to do. All are failures of a run (exit 4).
+"""What can go wrong between here and a host, each its own type, naming the host and what to do. All
+are failures of a run (exit 4).
 
 ``permanent`` failures do not go away by trying again, so that nothing reconnects after them.
 """
@@ -8,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from ...engine.errors import BenchspecError, JobTimeout, RunFailed, TransportLost
+from ...engine.model.errors import BenchspecError, JobTimeout, RunFailed, TransportLost
+from ..agent.door import HostDiskFull as HostDiskFull
 
 
 class HostFailure(TransportLost):
@@ -57,11 +59,15 @@ class HostKeyUnknown(HostFailure):
 
 
 class HostKeyChanged(HostFailure):
-    """The host shows another key than the known one: it was set up anew, or it is another machine."""
+    """The host shows another key than the known one: it was set up anew, or it is another
+    machine.
+    """
 
 
 class KeyUnusable(HostFailure):
-    """A private key cannot be read: not there, no key, or locked by a passphrase that nobody gave."""
+    """A private key cannot be read: not there, no key, or locked by a passphrase that nobody
+    gave.
+    """
 
 
 class NoKeyAccepted(HostFailure):
@@ -114,7 +120,3 @@ class ScriptTimeout(JobTimeout):
 
 class ScriptKilled(RunFailed):
     """The shell of a script was ended by a signal, so that its exit code is not known."""
-
-
-class HostDiskFull(RunFailed):
-    """There is no room, or no right to write, where the host's work directories are."""

@@ -1,4 +1,6 @@
-"""The options of an ssh site (schemas/runners/ssh.schema.json) as typed values. Pure: nothing is read or looked up."""
+"""The options of an ssh site (schemas/runners/ssh.schema.json) as typed values. Pure: nothing is
+read or looked up.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ...engine.ports import DEFAULT_TTL_S
-from ...engine.reading import mapping
-from ...engine.spec import Json, Site
-from ...engine.units import Dimension, parse_quantity
+from ...engine.model.contract.values import DEFAULT_TTL_S
+from ...engine.model.spec import Json, Site
+from ...engine.model.text.json_access import mapping
+from ...engine.model.units import Dimension, parse_quantity
 
 CONNECT_TIMEOUT_S = 10.0
 KEEPALIVE_S = 15.0
@@ -27,7 +29,9 @@ class BecomeMethod(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Become:
-    """How a privileged script gets its rights; ``password`` is the text of a secret reference, never a password."""
+    """How a privileged script gets its rights; ``password`` is the text of a secret reference,
+    never a password.
+    """
 
     method: BecomeMethod = BecomeMethod.SUDO
     user: str = "root"
@@ -36,7 +40,9 @@ class Become:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostOptions:
-    """One host as the spec has it. Paths are as written; what is None is left to ssh_config. ``passphrase`` is a secret reference."""
+    """One host as the spec has it. Paths are as written; what is None is left to ssh_config.
+    ``passphrase`` is a secret reference.
+    """
 
     name: str
     host: str
@@ -53,14 +59,18 @@ class HostOptions:
 
     @property
     def label(self) -> str:
-        """What messages call it: by its name in the spec, and by where it is, since every site may have a client."""
+        """What messages call it: by its name in the spec, and by where it is, since every site may
+        have a client.
+        """
         at = self.host if self.port in (None, _SSH_PORT) else f"{self.host}:{self.port}"
         return at if self.name == self.host else f"{self.name} ({at})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteOptions:
-    """An ssh site: its hosts by role or name, the files that say more about them, the times (s) of their connections and of what is left there."""
+    """An ssh site: its hosts by role or name, the files that say more about them, the times (s) of
+    their connections and of what is left there.
+    """
 
     name: str
     hosts: Mapping[str, HostOptions]
@@ -73,7 +83,9 @@ class SiteOptions:
 
     @property
     def whole_ttl_s(self) -> int:
-        """``ttl_s`` as every host's ``sleep`` and arithmetic can have it: a second to some 30 years."""
+        """``ttl_s`` as every host's ``sleep`` and arithmetic can have it: a second to some 30
+        years.
+        """
         return math.ceil(min(max(self.ttl_s, 1.0), 1e9))
 
 
@@ -85,7 +97,9 @@ def site_options(site: Site) -> SiteOptions:
     ttl = _text(found, "ttl")
     return SiteOptions(
         name=site.name,
-        hosts={name: _host(name, mapping(host)) for name, host in mapping(found.get("hosts")).items()},
+        hosts={
+            name: _host(name, mapping(host)) for name, host in mapping(found.get("hosts")).items()
+        },
         ssh_config=_text(found, "ssh_config"),
         known_hosts=_text(found, "known_hosts"),
         connect_timeout_s=parse_quantity(timeout, Dimension.TIME) if timeout else None,
@@ -117,7 +131,9 @@ def _become(found: Json) -> Become | None:
     if not isinstance(found, Mapping):
         return Become() if found else None
     return Become(
-        method=BecomeMethod(_text(found, "method") or BecomeMethod.SUDO), user=_text(found, "user") or "root", password=_text(found, "password")
+        method=BecomeMethod(_text(found, "method") or BecomeMethod.SUDO),
+        user=_text(found, "user") or "root",
+        password=_text(found, "password"),
     )
 
 

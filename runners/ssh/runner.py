@@ -1,4 +1,6 @@
-"""The SSH runner's front: pure questions about a plan, and the way to sessions on hosts that are there already."""
+"""The SSH runner's front: pure questions about a plan, and the way to sessions on hosts that are
+there already.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
 
-from ...engine.cluster_steps import problems_without_cluster
-from ...engine.errors import UsageError
-from ...engine.ports import Commands, Leftover, Problem, RenderedFile, Surroundings
-from ...engine.results import Finding
-from ...engine.spec import Experiment, Placement, Role, Site, Step, TrafficPath
-from . import hosts, leftovers, render
+from ...engine.model.contract.values import Commands, Leftover, Problem, RenderedFile, Surroundings
+from ...engine.model.errors import UsageError
+from ...engine.model.results import Finding
+from ...engine.model.spec import Experiment, Placement, Role, Site, Step, TrafficPath
+from ...engine.planning.cluster_steps import problems_without_cluster
+from . import render
+from .hosts import crew as hosts
+from .hosts import leftovers
 from .options import SiteOptions, site_options
 from .session import SshSession, connect
 
@@ -28,12 +32,16 @@ class Doctor(Protocol):
 
 
 class SshRunner:
-    """Runs roles on hosts reached over SSH; they need nothing but a POSIX sh and the usual programs."""
+    """Runs roles on hosts reached over SSH; they need nothing but a POSIX sh and the usual
+    programs.
+    """
 
     KIND = "ssh"
 
     def unsupported(self, experiment: Experiment, site: Site) -> Sequence[Problem]:
-        """Why this experiment cannot run here: paths through pods, roles without a host, roles that lie otherwise than wanted."""
+        """Why this experiment cannot run here: paths through pods, roles without a host, roles that
+        lie otherwise than wanted.
+        """
         options = site_options(site)
         roles = [place.role for place in experiment.roles if place.site == site.name]
         return [
@@ -44,26 +52,35 @@ class SshRunner:
         ]
 
     def unsupported_step(self, step: Step, site: Site) -> Sequence[Problem]:
-        """Why this lifecycle step cannot be carried out here: Kubernetes objects, and roles without a host."""
+        """Why this lifecycle step cannot be carried out here: Kubernetes objects, and roles without
+        a host.
+        """
         return problems_without_cluster(step) or list(_site_problems(site_options(site)))
 
     def step_hosts(self, site: Site) -> Mapping[Role, str]:
         """The hosts by role."""
-        return {role: hosts.host_name(host) for role, host in hosts.hosts_of_roles(site_options(site)).items()}
+        return {
+            role: hosts.host_name(host)
+            for role, host in hosts.hosts_of_roles(site_options(site)).items()
+        }
 
     def parts(self, site: Site) -> Sequence[Site]:
         """One site per host."""
         return hosts.parts(site)
 
     def keep_host_keys(self, kept: Path | None, *, accept_new: bool) -> None:
-        """Let the host keys in ``kept`` bind, and take new ones on faith only if the user said so."""
+        """Let the host keys in ``kept`` bind, and take new ones on faith only if the user said
+        so.
+        """
         hosts.POOL.trust.keep(kept, accept_new=accept_new)
 
     def check(self, site: Site) -> Sequence[Finding]:
         """Doctor: reachability, keys, rights, disk, clocks, of every host."""
         return cast(Doctor, import_module(".doctor", __package__)).check(site)
 
-    def render(self, experiment: Experiment, site: Site, commands: Commands) -> Sequence[RenderedFile]:
+    def render(
+        self, experiment: Experiment, site: Site, commands: Commands
+    ) -> Sequence[RenderedFile]:
         """The files that would be placed and the commands that would be executed, shell-quoted."""
         return render.render(experiment, site, commands)
 
@@ -72,7 +89,9 @@ class SshRunner:
         return render.placeholders(experiment, site)
 
     def connect(self, site: Site, run_id: str) -> SshSession:
-        """Connect to all hosts at once and take them for this run alone. Raises TransportLost, Locked."""
+        """Connect to all hosts at once and take them for this run alone. Raises TransportLost,
+        Locked.
+        """
         return connect(site, run_id)
 
     def leftovers(self, site: Site, run_id: str) -> Sequence[Leftover]:
@@ -87,7 +106,10 @@ class SshRunner:
 def _path_problems(experiment: Experiment) -> Iterator[Problem]:
     if experiment.path not in _PATHS:
         yield Problem(
-            message=f"found path {experiment.path}, expected host-to-host or loopback: these hosts have neither pods nor services",
+            message=(
+                f"found path {experiment.path}, expected host-to-host or loopback: these hosts have"
+                " neither pods nor services"
+            ),
             remedy="correct `path`, or put the target on a runner of kind kubernetes",
         )
 
@@ -96,8 +118,14 @@ def _site_problems(options: SiteOptions) -> Iterator[Problem]:
     for name, host in options.hosts.items():
         if host.shell != "posix":
             yield Problem(
-                message=f"host {name}: found shell {host.shell}, expected posix: this version runs nothing on Windows hosts",
-                remedy="use a host with a POSIX shell; `plan --render` shows what would be run on Windows",
+                message=(
+                    f"host {name}: found shell {host.shell}, expected posix: this version runs"
+                    " nothing on Windows hosts"
+                ),
+                remedy=(
+                    "use a host with a POSIX shell; `plan --render` shows what would be run on"
+                    " Windows"
+                ),
             )
         try:
             hosts.workdir(options, host)
@@ -116,15 +144,31 @@ def _role_problems(options: SiteOptions, roles: Sequence[Role]) -> Iterator[Prob
             )
 
 
-def _placement_problems(experiment: Experiment, options: SiteOptions, roles: Sequence[Role]) -> Iterator[Problem]:
-    """What the names of the hosts tell already; that two names are one machine shows only when they are asked (their machine-id)."""
+def _placement_problems(
+    experiment: Experiment, options: SiteOptions, roles: Sequence[Role]
+) -> Iterator[Problem]:
+    """What the names of the hosts tell already; that two names are one machine shows only when they
+    are asked (their machine-id).
+    """
     known = hosts.hosts_of_roles(options)
     names = {hosts.host_name(known[role]) for role in roles if role in known}
     elsewhere = any(place.site != options.name for place in experiment.roles)
     if len(roles) < 2:
         return
     if experiment.placement is Placement.ACROSS_NODES and len(names) == 1 and not elsewhere:
-        yield Problem(message=f"found placement across-nodes, but all roles are on {names.pop()}", remedy="name different hosts for the roles")
-    elif (experiment.placement is Placement.SAME_NODE or experiment.path is TrafficPath.LOOPBACK) and len(names) > 1:
-        wanted = "placement same-node" if experiment.placement is Placement.SAME_NODE else "path loopback"
-        yield Problem(message=f"found {wanted}, but the roles are on {', '.join(sorted(names))}", remedy="name one host for all roles")
+        yield Problem(
+            message=f"found placement across-nodes, but all roles are on {names.pop()}",
+            remedy="name different hosts for the roles",
+        )
+    elif (
+        experiment.placement is Placement.SAME_NODE or experiment.path is TrafficPath.LOOPBACK
+    ) and len(names) > 1:
+        wanted = (
+            "placement same-node"
+            if experiment.placement is Placement.SAME_NODE
+            else "path loopback"
+        )
+        yield Problem(
+            message=f"found {wanted}, but the roles are on {', '.join(sorted(names))}",
+            remedy="name one host for all roles",
+        )

@@ -6,7 +6,7 @@ import pytest
 
 from benchspec import cli
 from benchspec.cli import run_line
-from benchspec.engine.explanations import explanations
+from benchspec.engine.language.help.explanations import explanations
 
 
 def explain(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -14,7 +14,9 @@ def explain(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().out
 
 
-def test_a_field_with_its_type_examples_and_fields_below(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_field_with_its_type_examples_and_fields_below(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     text = explain(capsys, "spec.targets[].cvm")
     assert text.startswith("spec.targets.NAME.cvm: true or false or mapping\n")
     assert "example: {expected: true, technology: sev-snp, evidence: device}" in text
@@ -29,7 +31,9 @@ def test_a_quantity_with_its_unit_and_default(capsys: pytest.CaptureFixture[str]
 
 def test_values_bounds_and_required(capsys: pytest.CaptureFixture[str]) -> None:
     assert "spec.method.order: one of blocks, duet, sequential" in explain(capsys, "method.order")
-    assert "spec.compare.baseline: text or list of text, required" in explain(capsys, "compare.baseline")
+    assert "spec.compare.baseline: text or list of text, required" in explain(
+        capsys, "compare.baseline"
+    )
     assert "bounds: at least 1, at most 10000" in explain(capsys, "method.sessions")
 
 
@@ -66,14 +70,22 @@ def test_a_diagnostic_tells_its_severity(capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.mark.parametrize(
     ("what", "says"),
-    [("targets[].cvn", 'did you mean "cvm"?'), ("BS2144", "did you mean BS214?"), ("F999", "codes are BS and three digits")],
+    [
+        ("targets[].cvn", 'did you mean "cvm"?'),
+        ("BS2144", "did you mean BS214?"),
+        ("F999", "codes are BS and three digits"),
+    ],
 )
-def test_what_is_unknown_is_a_usage_error_with_a_hint(what: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_unknown_is_a_usage_error_with_a_hint(
+    what: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run_line(["explain", what]) == 2
     assert says in capsys.readouterr().err
 
 
-def test_a_second_command_line_in_one_process_finds_the_program_still_there(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_second_command_line_in_one_process_finds_the_program_still_there(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert cli.run_line(["run", "--help"]) == 0
     with pytest.raises(SystemExit) as ended:
         cli.main(["run", "--help"])

@@ -22,7 +22,11 @@ def documented(command: str) -> set[str]:
 
 
 def printed(*arguments: object) -> object:
-    return json.loads(CliRunner().invoke(app, [str(argument) for argument in arguments], standalone_mode=False).stdout)
+    return json.loads(
+        CliRunner()
+        .invoke(app, [str(argument) for argument in arguments], standalone_mode=False)
+        .stdout
+    )
 
 
 def test_validate(tmp_path: Path) -> None:
@@ -33,7 +37,10 @@ def test_validate(tmp_path: Path) -> None:
     assert {key for record in found for key in record} == documented("validate --format json")
 
 
-@pytest.mark.parametrize(("arguments", "command"), [(("plan", AZURE, "--json"), "plan --json"), (("diff", AZURE, QUICK, "--json"), "diff --json")])
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [(("plan", AZURE, "--json"), "plan --json"), (("diff", AZURE, QUICK, "--json"), "diff --json")],
+)
 def test_plan_and_diff(arguments: tuple[object, ...], command: str) -> None:
     found = printed(*arguments)
     assert isinstance(found, dict)
@@ -43,13 +50,23 @@ def test_plan_and_diff(arguments: tuple[object, ...], command: str) -> None:
 def test_doctor() -> None:
     found = printed("doctor", "--json")
     assert isinstance(found, dict)
-    assert {*found, *(key for host in found["hosts"] for key in host)} == documented("doctor --json")
+    assert {*found, *(key for host in found["hosts"] for key in host)} == documented(
+        "doctor --json"
+    )
 
 
 def test_report() -> None:
-    found = json.loads((ROOT / "tests" / "data" / "reports" / "azure" / "results.json").read_text("utf-8"))
+    found = json.loads(
+        (ROOT / "tests" / "data" / "reports" / "azure" / "results.json").read_text("utf-8")
+    )
     assert documented("report --format json") <= set(found)
-    assert set(found) - documented("report --format json") == {"baseline", "confidence", "equivalence", "family", "formula"}
+    assert set(found) - documented("report --format json") == {
+        "baseline",
+        "confidence",
+        "equivalence",
+        "family",
+        "formula",
+    }
 
 
 def test_parse(tmp_path: Path) -> None:
@@ -58,4 +75,6 @@ def test_parse(tmp_path: Path) -> None:
     extract = {"extract": {"time": {"regex": "([0-9.]+) s", "unit": "s", "direction": "lower"}}}
     found = printed("parse", "command", raw, "--with", json.dumps(extract), "--json")
     assert isinstance(found, dict)
-    assert {*found, *(key for row in found["measurements"] for key in row)} == documented("parse --json")
+    assert {*found, *(key for row in found["measurements"] for key in row)} == documented(
+        "parse --json"
+    )

@@ -1,7 +1,9 @@
-"""The cluster's programs and images: taken ready where they lie, else built from Go modules (some minutes), into a cache outside the repository.
+"""The cluster's programs and images: taken ready where they lie, else built from Go modules (some
+minutes), into a cache outside the repository.
 
-Ready means ``$BENCHSPEC_CLUSTER_BIN`` (a directory with ``kubernetes`` or ``hyper``, ``local-path-provisioner`` and ``fortio``, also as ``.zst``, and
-``vault`` where that is wanted), or the directory shared/cluster/prebuilt beside the checkout.
+Ready means ``$BENCHSPEC_CLUSTER_BIN`` (a directory with ``kubernetes`` or ``hyper``,
+``local-path-provisioner`` and ``fortio``, also as ``.zst``, and ``vault`` where that is wanted), or
+the directory shared/cluster/prebuilt beside the checkout.
 """
 
 from __future__ import annotations
@@ -17,15 +19,28 @@ from pathlib import Path
 from . import images
 from .layout import HERE
 
-COMPONENTS = ("etcd", "minidns", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl")
+COMPONENTS = (
+    "etcd",
+    "minidns",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-scheduler",
+    "kubelet",
+    "kube-proxy",
+    "kubectl",
+)
 _READY = HERE.parents[1].parent / "shared" / "cluster" / "prebuilt"
 _VERSION = "k8s.io/component-base/version"
-_KUBERNETES = "-s -w " + " ".join(f"-X {_VERSION}.{name}" for name in ("gitVersion=v1.35.4", "gitMajor=1", "gitMinor=35", "gitTreeState=clean"))
+_KUBERNETES = "-s -w " + " ".join(
+    f"-X {_VERSION}.{name}"
+    for name in ("gitVersion=v1.35.4", "gitMajor=1", "gitMinor=35", "gitTreeState=clean")
+)
 
+_FORTIO = ("fortio", "fortio.org/fortio", "fortio", "-s -w")
 _BUILT = (
     ("kubernetes", ".", "kubernetes", _KUBERNETES),
     ("provisioner", "github.com/rancher/local-path-provisioner", "local-path-provisioner", "-s -w"),
-    ("fortio", "fortio.org/fortio", "fortio", "-s -w"),
+    _FORTIO,
 )
 
 
@@ -48,6 +63,60 @@ def directory() -> Path:
     return made
 
 
+def fortio() -> Path:
+    """fortio alone, for tests that want no cluster: made if it is not there yet, and nothing of
+    Kubernetes with it.
+    """
+    found = ready()
+    sources = sorted((found or HERE / "go" / "fortio").glob("fortio*" if found else "*"))
+    digest = hashlib.sha256(
+        "".join(f"{path} {path.stat().st_size}\n" for path in sources).encode()
+        if found
+        else b"".join(map(Path.read_bytes, sources))
+    )
+    return kept(
+        f"fortio-{digest.hexdigest()[:16]}/fortio",
+        lambda folder: _make_fortio(found, folder / "made"),
+    )
+
+
+def _make_fortio(found: Path | None, made: Path) -> Path:
+    if found is None:
+        build(*_FORTIO[:2], made, f"-ldflags={_FORTIO[3]}")
+    elif not take(found, ["fortio"], made):
+        raise FileNotFoundError(f"{found} has no fortio")
+    return made
+
+
+def k6() -> Path:
+    """k6, which no cluster needs: taken where ready programs lie, if one is there, else built."""
+    sources = sorted((HERE / "go" / "k6").glob("*"))
+    digest = hashlib.sha256(b"".join(map(Path.read_bytes, sources)))
+    return kept(f"k6-{digest.hexdigest()[:16]}/k6", lambda folder: _make_k6(folder / "made"))
+
+
+def _make_k6(made: Path) -> Path:
+    found = ready()
+    if found is None or not take(found, ["k6"], made):
+        build("k6", "go.k6.io/k6", made, "-ldflags=-s -w")
+    return made
+
+
+def registry() -> Path:
+    """A container registry in memory (tests/cluster/go/registry), built if it is not there yet."""
+    sources = sorted((HERE / "go" / "registry").glob("*"))
+    digest = hashlib.sha256(b"".join(map(Path.read_bytes, sources)))
+    return kept(
+        f"registry-{digest.hexdigest()[:16]}/registry",
+        lambda folder: _make_registry(folder / "made"),
+    )
+
+
+def _make_registry(made: Path) -> Path:
+    build("registry", ".", made, "-ldflags=-s -w")
+    return made
+
+
 def ready() -> Path | None:
     """Where ready programs lie, if they do."""
     places = (Path(os.environ.get("BENCHSPEC_CLUSTER_BIN") or "/nonexistent"), _READY)
@@ -61,7 +130,9 @@ def cache() -> Path:
 
 
 def kept(name: str, make: Callable[[Path], Path]) -> Path:
-    """The file ``name`` of the cache, made if it is not there yet: ``make`` gets an empty folder and returns the file in it. Others wait."""
+    """The file ``name`` of the cache, made if it is not there yet: ``make`` gets an empty folder
+    and returns the file in it. Others wait.
+    """
     target = cache() / name
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.with_suffix(".lock").open("w") as lock:
@@ -81,26 +152,44 @@ def _key(found: Path | None) -> str:
     """Changes with whatever the programs and images are made of."""
     digest = hashlib.sha256(images.recipe())
     if found is None:
-        for path in sorted(path for folder, *_ in _BUILT for path in (HERE / "go" / folder).rglob("*.*")):
+        for path in sorted(
+            path for folder, *_ in _BUILT for path in (HERE / "go" / folder).rglob("*.*")
+        ):
             digest.update(path.read_bytes())
     else:
-        digest.update("".join(f"{path} {path.stat().st_size}\n" for path in sorted(found.iterdir())).encode())
+        digest.update(
+            "".join(f"{path} {path.stat().st_size}\n" for path in sorted(found.iterdir())).encode()
+        )
     return digest.hexdigest()[:16]
 
 
 def _take(found: Path, made: Path) -> None:
-    for name, known_as in (("kubernetes", ("kubernetes", "hyper")), ("local-path-provisioner", ("local-path-provisioner",)), ("fortio", ("fortio",))):
+    for name, known_as in (
+        ("kubernetes", ("kubernetes", "hyper")),
+        ("local-path-provisioner", ("local-path-provisioner",)),
+        ("fortio", ("fortio",)),
+    ):
         if not take(found, known_as, made / name):
             raise FileNotFoundError(f"{found} has no {name}")
 
 
 def take(found: Path, known_as: Iterable[str], target: Path) -> bool:
     """Copy the first program that ``found`` has under one of these names; whether there was one."""
-    one = next((found / f"{name}{end}" for name in known_as for end in ("", ".zst") if (found / f"{name}{end}").exists()), None)
+    one = next(
+        (
+            found / f"{name}{end}"
+            for name in known_as
+            for end in ("", ".zst")
+            if (found / f"{name}{end}").exists()
+        ),
+        None,
+    )
     if one is None:
         return False
     if one.suffix == ".zst":
-        subprocess.run(["zstd", "--quiet", "--decompress", "--force", str(one), "-o", str(target)], check=True)
+        subprocess.run(
+            ["zstd", "--quiet", "--decompress", "--force", str(one), "-o", str(target)], check=True
+        )
     else:
         shutil.copy(one, target)
     target.chmod(0o755)
@@ -113,7 +202,18 @@ def _build(made: Path) -> None:
 
 
 def build(folder: str, package: str, target: Path, *options: str) -> None:
-    """Build a program of tests/cluster/go. Without debug information and with a lazy collector it takes a fifth less time."""
+    """Build a program of tests/cluster/go. Without debug information and with a lazy collector it
+    takes a fifth less time.
+    """
     env = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false", "GOGC": "400"}
-    argv = ["go", "build", "-trimpath", "-gcflags=all=-dwarf=false", *options, "-o", str(target), package]
+    argv = [
+        "go",
+        "build",
+        "-trimpath",
+        "-gcflags=all=-dwarf=false",
+        *options,
+        "-o",
+        str(target),
+        package,
+    ]
     subprocess.run(argv, cwd=HERE / "go" / folder, env=env, check=True)

@@ -25,9 +25,14 @@ class Cluster:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.tools = binaries.directory()
-        self._processes = Processes(layout.state, {"PATH": f"{self.tools}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"})
+        self._processes = Processes(
+            layout.state,
+            {"PATH": f"{self.tools}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+        )
         self.control_plane = ControlPlane(layout, self._processes, self.tools)
-        self.nodes = {number: Node(layout, number, self._processes, self.tools) for number in layout.numbers}
+        self.nodes = {
+            number: Node(layout, number, self._processes, self.tools) for number in layout.numbers
+        }
 
     @property
     def kubeconfig(self) -> Path:
@@ -39,7 +44,9 @@ class Cluster:
         return self.control_plane.kubectl(*arguments, given=given)
 
     def start(self) -> None:
-        """Switch it on and wait until pods can be made; harmless when it is on. Raises TimeoutError with the end of the log that tells why."""
+        """Switch it on and wait until pods can be made; harmless when it is on. Raises TimeoutError
+        with the end of the log that tells why.
+        """
         pki.make(self.layout)
         network.make(self.layout)
         self.control_plane.start_api()
@@ -47,7 +54,11 @@ class Cluster:
             node.start()
         self.control_plane.start_rest()
         for node in self.nodes.values():
-            await_true(partial(self._ready, node), 90, f"{node.name} is not Ready:\n{self._processes.log(f'node-{node.number}')}")
+            await_true(
+                partial(self._ready, node),
+                90,
+                f"{node.name} is not Ready:\n{self._processes.log(f'node-{node.number}')}",
+            )
         await_true(self._has_account, 60, "the ServiceAccount `default` does not appear")
 
     def _ready(self, node: Node) -> bool:
@@ -62,7 +73,9 @@ class Cluster:
         return False
 
     def stop(self) -> None:
-        """Switch it off and remove it with all it holds. Raises RuntimeError when something is left."""
+        """Switch it off and remove it with all it holds. Raises RuntimeError when something is
+        left.
+        """
         self.control_plane.stop()
         for node in self.nodes.values():
             node.kill()
@@ -73,7 +86,9 @@ class Cluster:
 
     def leftovers(self) -> list[str]:
         """What of it is still there."""
-        left = [f"process {name}" for name in self._processes.names()] + network.leftovers(self.layout)
+        left = [f"process {name}" for name in self._processes.names()] + network.leftovers(
+            self.layout
+        )
         left += [f"control group {path}" for node in self.nodes.values() for path in node.cgroups()]
         return left + ([str(self.layout.state)] if self.layout.state.exists() else [])
 
@@ -97,7 +112,9 @@ class Cluster:
             case "power-on":
                 self.nodes[number].start()
             case "kill" | "freeze" | "thaw":
-                self.nodes[number].signal(what, {"kill": "KILL", "freeze": "STOP", "thaw": "CONT"}[kind])
+                self.nodes[number].signal(
+                    what, {"kill": "KILL", "freeze": "STOP", "thaw": "CONT"}[kind]
+                )
             case "restart":
                 self.nodes[number].restart(what)
             case "kill-api":
@@ -107,7 +124,11 @@ class Cluster:
                 self.control_plane.await_ready()
             case "evict":
                 namespace, _, pod = what.partition("/")
-                eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod, "namespace": namespace}}
+                eviction = {
+                    "apiVersion": "policy/v1",
+                    "kind": "Eviction",
+                    "metadata": {"name": pod, "namespace": namespace},
+                }
                 path = f"/api/v1/namespaces/{namespace}/pods/{pod}/eviction"
                 self.kubectl("create", "--raw", path, "-f", "-", given=json.dumps(eviction))
             case _:
@@ -153,15 +174,33 @@ def everyone() -> list[Cluster]:
     return [cluster for cluster in found if cluster is not None]
 
 
-def make(name: str, *, nodes: int = 2, overlay: str = "routes", pod_mtu: int = 1500, proxy_mode: str = "nftables") -> Cluster:
+def make(
+    name: str,
+    *,
+    nodes: int = 2,
+    overlay: str = "routes",
+    pod_mtu: int = 1500,
+    proxy_mode: str = "nftables",
+) -> Cluster:
     """Switch a cluster on, in a free slot if it is a new one."""
     found = find(name)
     if found is None:
         state_root().mkdir(parents=True, exist_ok=True)
         with (state_root() / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            slot = next(slot for slot in SLOTS if slot not in {cluster.layout.slot for cluster in everyone()})
-            layout = Layout(name=name, slot=slot, nodes=nodes, overlay=overlay, pod_mtu=pod_mtu, proxy_mode=proxy_mode)
+            slot = next(
+                slot
+                for slot in SLOTS
+                if slot not in {cluster.layout.slot for cluster in everyone()}
+            )
+            layout = Layout(
+                name=name,
+                slot=slot,
+                nodes=nodes,
+                overlay=overlay,
+                pod_mtu=pod_mtu,
+                proxy_mode=proxy_mode,
+            )
             layout.state.mkdir()
             (layout.state / "layout.json").write_text(json.dumps(dataclasses.asdict(layout)))
         found = Cluster(layout)
@@ -170,7 +209,9 @@ def make(name: str, *, nodes: int = 2, overlay: str = "routes", pod_mtu: int = 1
 
 
 @contextlib.contextmanager
-def up(name: str, *, nodes: int = 2, overlay: str = "routes", pod_mtu: int = 1500) -> Iterator[Cluster]:
+def up(
+    name: str, *, nodes: int = 2, overlay: str = "routes", pod_mtu: int = 1500
+) -> Iterator[Cluster]:
     """A cluster for as long as the block lasts."""
     try:
         yield make(name, nodes=nodes, overlay=overlay, pod_mtu=pod_mtu)

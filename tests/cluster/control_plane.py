@@ -1,4 +1,6 @@
-"""The control plane: etcd, API server, controller manager, scheduler, names and volumes, as processes of this machine."""
+"""The control plane: etcd, API server, controller manager, scheduler, names and volumes, as
+processes of this machine.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,14 @@ from .layout import Layout
 from .processes import Processes, await_true
 
 PROVISIONER = "rancher.io/local-path"
-ORDER = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "minidns", "local-path-provisioner")
+ORDER = (
+    "etcd",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-scheduler",
+    "minidns",
+    "local-path-provisioner",
+)
 
 
 class ControlPlane:
@@ -35,7 +44,12 @@ class ControlPlane:
 
     def await_ready(self) -> None:
         """Wait until the API server says that it is ready."""
-        asked = [str(self._tools / "kubectl"), f"--kubeconfig={self._layout.kubeconfig}", "get", "--raw=/readyz"]
+        asked = [
+            str(self._tools / "kubectl"),
+            f"--kubeconfig={self._layout.kubeconfig}",
+            "get",
+            "--raw=/readyz",
+        ]
         await_true(
             lambda: subprocess.run(asked, capture_output=True, check=False).returncode == 0,
             60,
@@ -44,7 +58,13 @@ class ControlPlane:
 
     def apply(self, objects: Sequence[Mapping[str, object]]) -> None:
         """Create or change objects."""
-        self.kubectl("apply", "--server-side", "-f", "-", given=json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}))
+        self.kubectl(
+            "apply",
+            "--server-side",
+            "-f",
+            "-",
+            given=json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}),
+        )
 
     def kubectl(self, *arguments: str, given: str | None = None) -> str:
         """Run kubectl as the administrator. Raises CalledProcessError."""
@@ -55,7 +75,9 @@ class ControlPlane:
         return done.stdout
 
     def kill(self, name: str) -> None:
-        """End one of its programs at once. etcd's files are in the page cache, so nothing is lost."""
+        """End one of its programs at once. etcd's files are in the page cache, so nothing is
+        lost.
+        """
         self._processes.kill(name)
 
     def start(self, name: str) -> None:
@@ -76,30 +98,55 @@ class ControlPlane:
         match name:
             case "etcd":
                 return [
-                    f"--data-dir={layout.state / 'etcd'}", "--unsafe-no-fsync", "--log-level=warn",
-                    f"--listen-client-urls={client}", f"--advertise-client-urls={client}", f"--listen-peer-urls={peers}",
-                    f"--initial-advertise-peer-urls={peers}", f"--initial-cluster=default={peers}",
-                ]  # fmt: skip
+                    f"--data-dir={layout.state / 'etcd'}",
+                    "--unsafe-no-fsync",
+                    "--log-level=warn",
+                    f"--listen-client-urls={client}",
+                    f"--advertise-client-urls={client}",
+                    f"--listen-peer-urls={peers}",
+                    f"--initial-advertise-peer-urls={peers}",
+                    f"--initial-cluster=default={peers}",
+                ]
             case "kube-apiserver":
                 return [
-                    f"--etcd-servers={client}", f"--service-cluster-ip-range={layout.services}", "--authorization-mode=Node,RBAC",
-                    "--enable-admission-plugins=NodeRestriction", "--allow-privileged", "--profiling=false",
-                    f"--bind-address={layout.host}", f"--advertise-address={layout.host}", "--secure-port=6443",
-                    f"--client-ca-file={pki}/ca.crt", f"--tls-cert-file={pki}/apiserver.crt", f"--tls-private-key-file={pki}/apiserver.key",
-                    f"--kubelet-client-certificate={pki}/apiserver-kubelet.crt", f"--kubelet-client-key={pki}/apiserver-kubelet.key",
+                    f"--etcd-servers={client}",
+                    f"--service-cluster-ip-range={layout.services}",
+                    "--authorization-mode=Node,RBAC",
+                    "--enable-admission-plugins=NodeRestriction",
+                    "--allow-privileged",
+                    "--profiling=false",
+                    f"--bind-address={layout.host}",
+                    f"--advertise-address={layout.host}",
+                    "--secure-port=6443",
+                    f"--client-ca-file={pki}/ca.crt",
+                    f"--tls-cert-file={pki}/apiserver.crt",
+                    f"--tls-private-key-file={pki}/apiserver.key",
+                    f"--kubelet-client-certificate={pki}/apiserver-kubelet.crt",
+                    f"--kubelet-client-key={pki}/apiserver-kubelet.key",
                     "--kubelet-preferred-address-types=InternalIP",
-                    f"--service-account-key-file={pki}/accounts.pub", f"--service-account-signing-key-file={pki}/accounts.key",
+                    f"--service-account-key-file={pki}/accounts.pub",
+                    f"--service-account-signing-key-file={pki}/accounts.key",
                     "--service-account-issuer=https://kubernetes.default.svc",
-                ]  # fmt: skip
+                ]
             case "kube-controller-manager":
                 return [
-                    f"--kubeconfig={pki}/admin.conf", "--leader-elect=false", "--secure-port=0", "--allocate-node-cidrs=false",
-                    f"--root-ca-file={pki}/ca.crt", f"--service-account-private-key-file={pki}/accounts.key",
-                    f"--cluster-signing-cert-file={pki}/ca.crt", f"--cluster-signing-key-file={pki}/ca.key",
-                    "--node-monitor-period=2s", "--node-monitor-grace-period=16s",  # a cut node is noticed within a test
-                ]  # fmt: skip
+                    f"--kubeconfig={pki}/admin.conf",
+                    "--leader-elect=false",
+                    "--secure-port=0",
+                    "--allocate-node-cidrs=false",
+                    f"--root-ca-file={pki}/ca.crt",
+                    f"--service-account-private-key-file={pki}/accounts.key",
+                    f"--cluster-signing-cert-file={pki}/ca.crt",
+                    f"--cluster-signing-key-file={pki}/ca.key",
+                    "--node-monitor-period=2s",
+                    "--node-monitor-grace-period=16s",  # a cut node is noticed within a test
+                ]
             case "kube-scheduler":
-                return [f"--kubeconfig={pki}/scheduler.conf", "--leader-elect=false", "--secure-port=0"]
+                return [
+                    f"--kubeconfig={pki}/scheduler.conf",
+                    "--leader-elect=false",
+                    "--secure-port=0",
+                ]
             case "minidns":
                 return [f"{layout.host}:53", str(layout.kubeconfig)]
             case "local-path-provisioner":
@@ -107,21 +154,58 @@ class ControlPlane:
         raise ValueError(name)
 
     def _provisioner(self) -> list[str]:
-        """Outside the cluster it wants its configuration and the pod that makes directories as files."""
+        """Outside the cluster it wants its configuration and the pod that makes directories as
+        files.
+        """
         config, pod = self._layout.state / "volumes.json", self._layout.state / "volumes-pod.yaml"
         config.write_text(_PATHS)
-        tolerations = [{"key": "node.kubernetes.io/disk-pressure", "operator": "Exists", "effect": "NoSchedule"}]
-        helper = {"name": "helper-pod", "image": "localhost/tools:1", "imagePullPolicy": "IfNotPresent"}
-        spec = {"priorityClassName": "system-node-critical", "tolerations": tolerations, "containers": [helper]}
-        pod.write_text(json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "helper-pod"}, "spec": spec}))
+        tolerations = [
+            {
+                "key": "node.kubernetes.io/disk-pressure",
+                "operator": "Exists",
+                "effect": "NoSchedule",
+            }
+        ]
+        helper = {
+            "name": "helper-pod",
+            "image": "localhost/tools:1",
+            "imagePullPolicy": "IfNotPresent",
+        }
+        spec = {
+            "priorityClassName": "system-node-critical",
+            "tolerations": tolerations,
+            "containers": [helper],
+        }
+        pod.write_text(
+            json.dumps(
+                {
+                    "apiVersion": "v1",
+                    "kind": "Pod",
+                    "metadata": {"name": "helper-pod"},
+                    "spec": spec,
+                }
+            )
+        )
         return [
-            "start", f"--kubeconfig={self._layout.kubeconfig}", "--namespace=kube-system", f"--provisioner-name={PROVISIONER}",
-            "--helper-image=localhost/tools:1", f"--config={config}", f"--helper-pod-file={pod}", "--service-account-name=default",
+            "start",
+            f"--kubeconfig={self._layout.kubeconfig}",
+            "--namespace=kube-system",
+            f"--provisioner-name={PROVISIONER}",
+            "--helper-image=localhost/tools:1",
+            f"--config={config}",
+            f"--helper-pod-file={pod}",
+            "--service-account-name=default",
             "--configmap-name=local-path-config",
-        ]  # fmt: skip
+        ]
 
 
-_PATHS = json.dumps({"nodePathMap": [{"node": "DEFAULT_PATH_FOR_NON_LISTED_NODES", "paths": ["/opt/local-path-provisioner"]}]})
+_PATHS = json.dumps(
+    {
+        "nodePathMap": [
+            {"node": "DEFAULT_PATH_FOR_NON_LISTED_NODES", "paths": ["/opt/local-path-provisioner"]}
+        ]
+    }
+)
 
 
 def _objects() -> list[dict[str, object]]:
@@ -130,20 +214,28 @@ def _objects() -> list[dict[str, object]]:
     default = {"storageclass.kubernetes.io/is-default-class": "true"}
     return [
         {
-            "apiVersion": f"{rbac}/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "kube-proxy"},
+            "apiVersion": f"{rbac}/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": "kube-proxy"},
             "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": "system:node-proxier"},
             "subjects": [{"apiGroup": rbac, "kind": "User", "name": "system:kube-proxy"}],
         },
         {
-            "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "local-path", "annotations": default},
-            "provisioner": PROVISIONER, "volumeBindingMode": "WaitForFirstConsumer", "reclaimPolicy": "Delete",
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "StorageClass",
+            "metadata": {"name": "local-path", "annotations": default},
+            "provisioner": PROVISIONER,
+            "volumeBindingMode": "WaitForFirstConsumer",
+            "reclaimPolicy": "Delete",
         },
         {
-            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "local-path-config", "namespace": "kube-system"},
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "local-path-config", "namespace": "kube-system"},
             "data": {
                 "config.json": _PATHS,
                 "setup": '#!/bin/sh\nset -eu\nmkdir -m 0777 -p "$VOL_DIR"\n',
                 "teardown": '#!/bin/sh\nset -eu\nrm -rf "$VOL_DIR"\n',
             },
         },
-    ]  # fmt: skip
+    ]

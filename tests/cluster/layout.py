@@ -1,4 +1,6 @@
-"""Where a cluster keeps its things and which names and addresses it takes. Everything follows from its name and its slot, so clusters never meet."""
+"""Where a cluster keeps its things and which names and addresses it takes. Everything follows from
+its name and its slot, so clusters never meet.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,17 @@ SLOTS = range(10)
 
 
 def state_root() -> Path:
-    """The directory that holds one directory per cluster; not /run or /tmp, since volumes with test files lie in it."""
+    """The directory that holds one directory per cluster; not /run or /tmp, since volumes with test
+    files lie in it.
+    """
     return Path(os.environ.get("BENCHSPEC_CLUSTER_STATE") or "/var/tmp/benchspec-clusters")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """One cluster: ``slot`` numbers its networks. ``overlay`` is ``routes`` or ``vxlan``; ``pod_mtu`` in B."""
+    """One cluster: ``slot`` numbers its networks. ``overlay`` is ``routes`` or ``vxlan``;
+    ``pod_mtu`` in B.
+    """
 
     name: str
     slot: int
@@ -50,6 +56,11 @@ class Layout:
     def services(self) -> str:
         """The addresses of Services."""
         return f"10.{150 + self.slot}.0.0/16"
+
+    @property
+    def all_pods(self) -> str:
+        """The addresses of the pods of all nodes, also of nodes that are not there."""
+        return f"10.{120 + self.slot}.0.0/16"
 
     @property
     def first_service(self) -> str:

@@ -1,9 +1,12 @@
-"""Controllers beside each other on one cluster, and a look through their journals: do two trials ever have one node at the same time?
+"""Controllers beside each other on one cluster, and a look through their journals: do two trials
+ever have one node at the same time?
 
-Part of the suite (tests/test_clusters.py), and by hand, with a cluster of its own: ``python -m tests.cluster.neighbours --experiments 100``.
+Part of the suite (tests/test_clusters.py), and by hand, with a cluster of its own: ``python -m
+tests.cluster.neighbours --experiments 100``.
 
-One run may use every node. Another names the one on which a trial of the first goes on: its Lease is another one, so nothing but the scheduler keeps
-them apart. A third wants what the first has, and is refused until that is over. The first's trial goes on until both have been seen to be kept off.
+One run may use every node. Another names the one on which a trial of the first goes on: its Lease
+is another one, so nothing but the scheduler keeps them apart. A third wants what the first has, and
+is refused until that is over. The first's trial goes on until both have been seen to be kept off.
 """
 
 from __future__ import annotations
@@ -19,24 +22,43 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchspec.engine.execute.occupancy import Occupation, occupations, overlaps
-from benchspec.engine.rundir import RunDirectory
+from benchspec.engine.execution.checks.occupancy import Occupation, occupations, overlaps
+from benchspec.engine.store.directory import RunDirectory
 from benchspec.runners.kubernetes.names import ALLOCATION, RUN, label_value
 from tests.cluster import cluster
 from tests.cluster.cluster import Cluster
-from tests.execute import bench
+from tests.engine.execution import bench
 
 HELD, GO = "held", "/benchspec/go"
 """The workload that is held, until there is this file in its pod."""
 WITHIN_S = 300
 
 
-def spec(made: Cluster, experiments: int, node: str | None, *, held: bool = False) -> dict[str, Any]:
-    """So many experiments of one trial that takes half a second, or (``held``, one of them) until it is told to go on, on one node or on any."""
-    command = {"run": ["sh", "-c", "sleep 0.5; echo 42"], "extract": {"answer": {"regex": "([0-9]+)", "unit": "1/s", "direction": "higher"}}}
-    waiting = {**command, "run": ["sh", "-c", f"until [ -e {GO} ]; do sleep 0.1; done; echo 42"], "timeout": "10 min"}
-    programs = {f"w{number:03d}": command for number in range(experiments - held)} | ({HELD: waiting} if held else {})
-    runner = {"kind": "kubernetes", "kubeconfig": str(made.kubeconfig), "cpu": "100m", "memory": "64 MiB"}
+def spec(
+    made: Cluster, experiments: int, node: str | None, *, held: bool = False
+) -> dict[str, Any]:
+    """So many experiments of one trial that takes half a second, or (``held``, one of them) until
+    it is told to go on, on one node or on any.
+    """
+    command = {
+        "run": ["sh", "-c", "sleep 0.5; echo 42"],
+        "extract": {"answer": {"regex": "([0-9]+)", "unit": "1/s", "direction": "higher"}},
+    }
+    waiting = {
+        **command,
+        "run": ["sh", "-c", f"until [ -e {GO} ]; do sleep 0.1; done; echo 42"],
+        "timeout": "10 min",
+    }
+    programs = {f"w{number:03d}": command for number in range(experiments - held)} | (
+        {HELD: waiting} if held else {}
+    )
+    runner = {
+        "kind": "kubernetes",
+        "image": "localhost/tools:1",
+        "kubeconfig": str(made.kubeconfig),
+        "cpu": "100m",
+        "memory": "64 MiB",
+    }
     chosen = {"node_selector": {"kubernetes.io/hostname": node}} if node else {}
     return {
         "apiVersion": "benchspec/v1",
@@ -44,13 +66,17 @@ def spec(made: Cluster, experiments: int, node: str | None, *, held: bool = Fals
         "name": "neighbours",
         "title": "Neighbours",
         "targets": {"pods": {"runner": {**runner, **chosen}}},
-        "workloads": {name: {"tool": "command", "with": program, "gates": {"max_steal": "100 %"}} for name, program in programs.items()},
+        "workloads": {
+            name: {"tool": "command", "with": program, "gates": {"max_steal": "100 %"}}
+            for name, program in programs.items()
+        },
         "method": {"sessions": 1, "trials": 1, "warmups": 0, "seed": 1},
     }
 
 
 def carry_out(made: Cluster, folder: Path, experiments: int) -> tuple[list[list[Occupation]], int]:
-    """What each of three runs occupied, and how often the third was refused, which is once at least.
+    """What each of three runs occupied, and how often the third was refused, which is once at
+    least.
 
     Raises AssertionError when a run is not kept off a taken node, or ends otherwise than well.
     """
@@ -63,7 +89,14 @@ def carry_out(made: Cluster, folder: Path, experiments: int) -> tuple[list[list[
         bench.write_spec(folder / "on-one-node.yaml", spec(made, some, node))
         second = stack.enter_context(_started(folder, "on-one-node"))
         _await_kept_off(made, folder / "on-one-node", second)
-        refused = bench.run_cli("run", str(folder / "refused.yaml"), "--out", str(folder / "refused"), "--yes", "--quiet")
+        refused = bench.run_cli(
+            "run",
+            str(folder / "refused.yaml"),
+            "--out",
+            str(folder / "refused"),
+            "--yes",
+            "--quiet",
+        )
         assert (refused.returncode, "uses its nodes" in refused.stderr) == (6, True), refused
         made.kubectl("exec", pod, "--", "touch", GO)
         refusals = 1 + _insist(folder, first)
@@ -76,8 +109,17 @@ def carry_out(made: Cluster, folder: Path, experiments: int) -> tuple[list[list[
 @contextlib.contextmanager
 def _started(folder: Path, name: str) -> Iterator[subprocess.Popen[str]]:
     """A run that goes on, and is stopped with us."""
-    arguments = ("run", str(folder / f"{name}.yaml"), "--out", str(folder / name), "--yes", "--quiet")
-    with bench.start_cli(*arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as controller:
+    arguments = (
+        "run",
+        str(folder / f"{name}.yaml"),
+        "--out",
+        str(folder / name),
+        "--yes",
+        "--quiet",
+    )
+    with bench.start_cli(
+        *arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as controller:
         try:
             yield controller
         finally:
@@ -99,7 +141,9 @@ def _await_held(made: Cluster, run: Path, controller: subprocess.Popen[str]) -> 
 
 
 def _await_kept_off(made: Cluster, run: Path, controller: subprocess.Popen[str]) -> None:
-    """Wait until the scheduler says that a pod of the run would share its node with another run's."""
+    """Wait until the scheduler says that a pod of the run would share its node with another
+    run's.
+    """
     deadline = time.monotonic() + WITHIN_S
     while not _is_kept_off(made, run):
         assert controller.poll() is None, controller.communicate()[1]
@@ -115,19 +159,32 @@ def _is_kept_off(made: Cluster, run: Path) -> bool:
             selector = f"--selector={RUN}={label_value(RunDirectory.open(run).run_id)}"
             listed = json.loads(made.kubectl("get", "pods", selector, "--output=json"))["items"]
     conditions = [one for pod in listed for one in pod["status"].get("conditions", [])]
-    return any(one["type"] == "PodScheduled" and "anti-affinity" in one.get("message", "") for one in conditions)
+    return any(
+        one["type"] == "PodScheduled" and "anti-affinity" in one.get("message", "")
+        for one in conditions
+    )
 
 
 def _intents(run: Path) -> list[dict[str, Any]]:
-    return [one.data for one in bench.records(run) if one.type == "trial.started"] if (run / "journal.ndjson").exists() else []
+    return (
+        [one.data for one in bench.records(run) if one.type == "trial.started"]
+        if (run / "journal.ndjson").exists()
+        else []
+    )
 
 
 def _ids(run: Path, workload: str) -> list[str]:
-    return [one["id"] for one in RunDirectory.open(run).plan()["experiments"] if one["workload"] == workload]
+    return [
+        one["id"]
+        for one in RunDirectory.open(run).plan()["experiments"]
+        if one["workload"] == workload
+    ]
 
 
 def _insist(folder: Path, first: subprocess.Popen[str]) -> int:
-    """Try the third run until it is let in, which must not be before the first has ended; how often it was not."""
+    """Try the third run until it is let in, which must not be before the first has ended; how often
+    it was not.
+    """
     refusals = 0
     while True:
         before = first.poll()
@@ -145,22 +202,38 @@ def _occupied(run: Path) -> list[Occupation]:
 
 
 def beside(one: Sequence[Occupation], other: Sequence[Occupation]) -> int:
-    """How many trials of one went on while one of the other did, wherever that was: without any there was nothing to keep apart."""
+    """How many trials of one went on while one of the other did, wherever that was: without any
+    there was nothing to keep apart.
+    """
     return sum(any(a.began_at < b.ended_at and b.began_at < a.ended_at for b in other) for a in one)
 
 
 def main() -> int:
     """Make a cluster, let them run, tell, remove the cluster; 0 if no two trials shared a node."""
     parser = argparse.ArgumentParser(prog="python -m tests.cluster.neighbours", description=__doc__)
-    parser.add_argument("--experiments", type=int, default=100, help="in all three runs together (100)")
+    parser.add_argument(
+        "--experiments", type=int, default=100, help="in all three runs together (100)"
+    )
     parser.add_argument("--name", default="neighbours", help="the cluster's name (neighbours)")
     told = parser.parse_args()
-    with cluster.up(told.name) as made, tempfile.TemporaryDirectory(prefix="benchspec-neighbours-") as folder:
+    with (
+        cluster.up(told.name) as made,
+        tempfile.TemporaryDirectory(prefix="benchspec-neighbours-") as folder,
+    ):
         runs, refusals = carry_out(made, Path(folder), told.experiments)
     everything = [one for run in runs for one in run]
-    nodes = {node: sum(one.node == node for one in everything) for node in sorted({one.node for one in everything})}
-    print(f"{len(everything)} trials in runs of {', '.join(str(len(run)) for run in runs)}; by node: {nodes}")
-    print(f"the third run was refused {refusals} times; {beside(runs[1], runs[0])} trials of the second went on while one of the first did")
+    nodes = {
+        node: sum(one.node == node for one in everything)
+        for node in sorted({one.node for one in everything})
+    }
+    print(
+        f"{len(everything)} trials in runs of {', '.join(str(len(run)) for run in runs)}; by node:"
+        f" {nodes}"
+    )
+    print(
+        f"the third run was refused {refusals} times; {beside(runs[1], runs[0])} trials of the"
+        " second went on while one of the first did"
+    )
     found = overlaps(everything)
     print("\n".join(map(str, found)) or "no two trials shared a node")
     return int(bool(found))

@@ -1,7 +1,10 @@
-"""The wires of a cluster: a bridge, a link per node, and how pods of one node reach those of another (static routes, or VXLAN between the nodes)."""
+"""The wires of a cluster: a bridge, a link per node, and how pods of one node reach those of
+another (static routes, or VXLAN between the nodes).
+"""
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 from pathlib import Path
 
@@ -9,7 +12,12 @@ from .layout import Layout
 
 
 def _ip(*arguments: str, netns: str = "") -> None:
-    subprocess.run(["ip", *(("-n", netns) if netns else ()), *arguments], check=True, capture_output=True, text=True)
+    subprocess.run(
+        ["ip", *(("-n", netns) if netns else ()), *arguments],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
 
 
 def make(layout: Layout) -> None:
@@ -18,10 +26,35 @@ def make(layout: Layout) -> None:
         _ip("link", "add", layout.bridge, "type", "bridge")
         _ip("address", "add", f"{layout.host}/24", "dev", layout.bridge)
     _ip("link", "set", layout.bridge, "up")
+    _keep_inside(layout)
     Path("/proc/sys/net/ipv4/ip_forward").write_text("1\n")  # between the pods of two clusters
     for number in layout.numbers:
         if not Path("/run/netns", layout.netns(number)).exists():
             _add_node(layout, number)
+
+
+def _keep_inside(layout: Layout) -> None:
+    """Let nothing that is meant for the cluster leave this machine by its default route: there is
+    no kube-proxy here that knew Services.
+
+    The routes to the pods of a node are more specific and win.
+    """
+    for prefix in (layout.services, layout.all_pods):
+        _ip("route", "replace", "unreachable", prefix)
+
+
+def _kept_inside(layout: Layout) -> list[str]:
+    shown = (
+        ["ip", "route", "show", "type", "unreachable", "exact", prefix]
+        for prefix in (layout.services, layout.all_pods)
+    )
+    return [
+        line.strip()
+        for argv in shown
+        for line in subprocess.run(
+            argv, check=True, capture_output=True, text=True
+        ).stdout.splitlines()
+    ]
 
 
 def _exists(link: str) -> bool:
@@ -37,7 +70,9 @@ def _add_node(layout: Layout, number: int) -> None:
         _ip("link", "set", inside, "up", netns=netns)
     _ip("address", "add", f"{address}/24", "dev", "eth0", netns=netns)
     _ip("route", "add", "default", "via", layout.host, netns=netns)
-    _ip("route", "replace", layout.pods(number), "via", address, "dev", layout.bridge)  # so that tests reach pods from this machine
+    _ip(
+        "route", "replace", layout.pods(number), "via", address, "dev", layout.bridge
+    )  # so that tests reach pods from this machine
     others = [i for i in layout.numbers if i != number]
     if layout.overlay == "vxlan":
         _tunnel(layout, number, others)
@@ -47,16 +82,68 @@ def _add_node(layout: Layout, number: int) -> None:
 
 
 def _tunnel(layout: Layout, number: int, others: list[int]) -> None:
-    """Static VXLAN as flannel sets it up: an on-link route, a neighbour entry and a forwarding entry per other node."""
+    """Static VXLAN as flannel sets it up: an on-link route, a neighbour entry and a forwarding
+    entry per other node.
+    """
     netns = layout.netns(number)
-    _ip("link", "add", "tunnel", "type", "vxlan", "id", "1", "local", layout.address(number), "dstport", "8472", "dev", "eth0", "nolearning",
-        netns=netns)  # fmt: skip
+    _ip(
+        "link",
+        "add",
+        "tunnel",
+        "type",
+        "vxlan",
+        "id",
+        "1",
+        "local",
+        layout.address(number),
+        "dstport",
+        "8472",
+        "dev",
+        "eth0",
+        "nolearning",
+        netns=netns,
+    )
     _ip("link", "set", "tunnel", "address", _mac(number), "up", netns=netns)
     _ip("address", "add", f"{layout.tunnel(number)}/32", "dev", "tunnel", netns=netns)
     for other in others:
-        _ip("route", "add", layout.pods(other), "via", layout.tunnel(other), "dev", "tunnel", "onlink", netns=netns)
-        _ip("neighbour", "replace", layout.tunnel(other), "lladdr", _mac(other), "dev", "tunnel", "nud", "permanent", netns=netns)
-        subprocess.run(["bridge", "-n", netns, "fdb", "append", _mac(other), "dev", "tunnel", "dst", layout.address(other)], check=True)
+        _ip(
+            "route",
+            "add",
+            layout.pods(other),
+            "via",
+            layout.tunnel(other),
+            "dev",
+            "tunnel",
+            "onlink",
+            netns=netns,
+        )
+        _ip(
+            "neighbour",
+            "replace",
+            layout.tunnel(other),
+            "lladdr",
+            _mac(other),
+            "dev",
+            "tunnel",
+            "nud",
+            "permanent",
+            netns=netns,
+        )
+        subprocess.run(
+            [
+                "bridge",
+                "-n",
+                netns,
+                "fdb",
+                "append",
+                _mac(other),
+                "dev",
+                "tunnel",
+                "dst",
+                layout.address(other),
+            ],
+            check=True,
+        )
 
 
 def _mac(number: int) -> str:
@@ -72,6 +159,9 @@ def remove(layout: Layout) -> None:
             _ip("netns", "delete", layout.netns(number))
     if _exists(layout.bridge):
         _ip("link", "delete", layout.bridge)
+    for prefix in (layout.services, layout.all_pods):  # last, so that until then nothing leaves
+        with contextlib.suppress(subprocess.CalledProcessError):
+            _ip("route", "delete", "unreachable", prefix)
 
 
 def cut(layout: Layout, number: int, *, connected: bool) -> None:
@@ -82,4 +172,11 @@ def cut(layout: Layout, number: int, *, connected: bool) -> None:
 def leftovers(layout: Layout) -> list[str]:
     """What of it is still there."""
     links = [link for link in (layout.bridge, *map(layout.link, layout.numbers)) if _exists(link)]
-    return [f"link {link}" for link in links] + [f"netns {n}" for n in map(layout.netns, layout.numbers) if Path("/run/netns", n).exists()]
+    names = [
+        f"netns {n}" for n in map(layout.netns, layout.numbers) if Path("/run/netns", n).exists()
+    ]
+    return (
+        [f"link {link}" for link in links]
+        + names
+        + [f"route {route}" for route in _kept_inside(layout)]
+    )

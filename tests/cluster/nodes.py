@@ -1,4 +1,6 @@
-"""Nodes: namespaces with containerd, kubelet and kube-proxy in them. Every odd setting says which lack of this kind of machine it answers."""
+"""Nodes: namespaces with containerd, kubelet and kube-proxy in them. Every odd setting says which
+lack of this kind of machine it answers.
+"""
 
 from __future__ import annotations
 
@@ -51,10 +53,23 @@ class Node:
         """Switch it on; harmless when it is on."""
         self._write()
         self._make_cgroups()
-        self._processes.spawn(self._process, [
-            "nsenter", f"--net=/run/netns/{self.layout.netns(self.number)}", "unshare", "--mount", "--uts", "--ipc", "--pid", "--fork",
-            "--kill-child=KILL", "--propagation=slave", str(HERE / "node.sh"), str(self.state),
-        ])  # fmt: skip
+        self._processes.spawn(
+            self._process,
+            [
+                "nsenter",
+                f"--net=/run/netns/{self.layout.netns(self.number)}",
+                "unshare",
+                "--mount",
+                "--uts",
+                "--ipc",
+                "--pid",
+                "--fork",
+                "--kill-child=KILL",
+                "--propagation=slave",
+                str(HERE / "node.sh"),
+                str(self.state),
+            ],
+        )
 
     def kill(self) -> None:
         """A power cut: everything on it ends at once."""
@@ -68,7 +83,12 @@ class Node:
         init = self._init()
         if init is None:
             raise RuntimeError(f"{self.name} is not running")
-        done = subprocess.run(["nsenter", "-t", str(init), "-m", "-u", "-i", "-n", "-p", *argv], check=True, capture_output=True, text=True)
+        done = subprocess.run(
+            ["nsenter", "-t", str(init), "-m", "-u", "-i", "-n", "-p", *argv],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
         return done.stdout
 
     def signal(self, daemon: str, name: str) -> None:
@@ -106,7 +126,11 @@ class Node:
     def cgroups(self) -> list[Path]:
         """Its control groups that exist."""
         name = self.layout.cgroup(self.number)
-        return [path for path in (CGROUPS / name, *(CGROUPS / controller / name for controller in _V1)) if path.is_dir()]
+        return [
+            path
+            for path in (CGROUPS / name, *(CGROUPS / controller / name for controller in _V1))
+            if path.is_dir()
+        ]
 
     def _remove_cgroups(self) -> bool:
         for top in self.cgroups():
@@ -120,7 +144,10 @@ class Node:
         pki = self.layout.state / "pki"
         for name, text in (
             ("name", self.name),
-            ("machine-id", hashlib.sha256(f"benchspec {self.name}".encode()).hexdigest()[:32] + "\n"),
+            (
+                "machine-id",
+                hashlib.sha256(f"benchspec {self.name}".encode()).hexdigest()[:32] + "\n",
+            ),
             ("containerd.toml", _CONTAINERD),
             ("cni.conflist", json.dumps(self._network())),
             ("kubelet.yaml", json.dumps(self._kubelet())),
@@ -128,31 +155,53 @@ class Node:
             ("resolv.conf", "nameserver 127.0.0.1\n"),
             ("images", "".join(f"{path}\n" for path in sorted(self._tools.glob("*.tar")))),
         ):
-            if not (self.state / name).exists() or (self.state / name).read_text() != text:  # kube-proxy ends when its file is written anew
+            if (
+                not (self.state / name).exists() or (self.state / name).read_text() != text
+            ):  # kube-proxy ends when its file is written anew
                 (self.state / name).write_text(text)
         flags = f"--hostname-override={self.name} --v=2"
         labels = "topology.kubernetes.io/region=testbed,topology.kubernetes.io/zone=testbed-1,node.kubernetes.io/instance-type=namespace"
         commands = {
             "containerd": f"containerd -c {self.state}/containerd.toml",
-            "kubelet": f"kubelet --config={self.state}/kubelet.yaml --kubeconfig={pki}/{self.name}.conf "
-            f"--node-ip={self.layout.address(self.number)} --node-labels={labels} {flags}",
+            "kubelet": (
+                f"kubelet --config={self.state}/kubelet.yaml --kubeconfig={pki}/{self.name}.conf "
+                f"--node-ip={self.layout.address(self.number)} --node-labels={labels} {flags}"
+            ),
             "kube-proxy": f"kube-proxy --config={self.state}/proxy.yaml {flags}",
         }
         cases = "".join(f"{name}) set -- {command} ;;\n" for name, command in commands.items())
         script = self.state / "daemon"
         script.write_text(
-            f"#!/bin/sh\nPATH={shlex.quote(str(self._tools))}:$PATH\nname=$1\ncase $1 in\n{cases}esac\n"
-            f'setsid "$@" >>/var/log/$name.log 2>&1 </dev/null &\necho $! >{shlex.quote(str(self.state))}/$name.pid\n'
+            f"#!/bin/sh\nPATH={shlex.quote(str(self._tools))}:$PATH\nname=$1\ncase $1"
+            f" in\n{cases}esac\n"
+            'setsid "$@" >>/var/log/$name.log 2>&1 </dev/null &\necho $!'
+            f" >{shlex.quote(str(self.state))}/$name.pid\n"
         )
         script.chmod(0o755)
 
     def _network(self) -> dict[str, object]:
         """Debian's CNI plug-ins know this version of the format."""
-        addresses = {"type": "host-local", "ranges": [[{"subnet": self.layout.pods(self.number)}]], "routes": [{"dst": "0.0.0.0/0"}]}
-        bridge = {"type": "bridge", "bridge": "cni0", "isGateway": True, "hairpinMode": True, "ipMasq": False, "mtu": self.layout.pod_mtu}
-        return {"cniVersion": "0.4.0", "name": "pods", "plugins": [
-            {**bridge, "ipam": addresses}, {"type": "portmap", "capabilities": {"portMappings": True}},
-        ]}  # fmt: skip
+        addresses = {
+            "type": "host-local",
+            "ranges": [[{"subnet": self.layout.pods(self.number)}]],
+            "routes": [{"dst": "0.0.0.0/0"}],
+        }
+        bridge = {
+            "type": "bridge",
+            "bridge": "cni0",
+            "isGateway": True,
+            "hairpinMode": True,
+            "ipMasq": False,
+            "mtu": self.layout.pod_mtu,
+        }
+        return {
+            "cniVersion": "0.4.0",
+            "name": "pods",
+            "plugins": [
+                {**bridge, "ipam": addresses},
+                {"type": "portmap", "capabilities": {"portMappings": True}},
+            ],
+        }
 
     def _kubelet(self) -> dict[str, object]:
         pki = self.layout.state / "pki"
@@ -160,20 +209,39 @@ class Node:
             "apiVersion": "kubelet.config.k8s.io/v1beta1",
             "kind": "KubeletConfiguration",
             "authentication": {
-                "anonymous": {"enabled": False}, "webhook": {"enabled": True, "cacheTTL": "10m"}, "x509": {"clientCAFile": str(pki / "ca.crt")},
+                "anonymous": {"enabled": False},
+                "webhook": {"enabled": True, "cacheTTL": "10m"},
+                "x509": {"clientCAFile": str(pki / "ca.crt")},
             },
             "authorization": {"mode": "Webhook"},
             "containerRuntimeEndpoint": "unix:///run/containerd/containerd.sock",
-            "cgroupDriver": "cgroupfs", "cgroupRoot": f"/{self.layout.cgroup(self.number)}", "failCgroupV1": False,
-            "enforceNodeAllocatable": ["pods"], "failSwapOn": False,
+            "cgroupDriver": "cgroupfs",
+            "cgroupRoot": f"/{self.layout.cgroup(self.number)}",
+            "failCgroupV1": False,
+            "enforceNodeAllocatable": ["pods"],
+            "failSwapOn": False,
             # this machine's root lacks rights that a node's root has
-            "featureGates": {"KubeletInUserNamespace": True}, "oomScoreAdj": 0,
-            # the disk is shared with everything else on this machine, and images cannot be pulled again
-            "evictionHard": {"memory.available": "50Mi", "nodefs.available": "1%", "imagefs.available": "1%", "nodefs.inodesFree": "1%"},
-            "imageGCHighThresholdPercent": 100, "imageGCLowThresholdPercent": 99,
-            "clusterDNS": [self.layout.host], "clusterDomain": "cluster.local", "resolvConf": str(self.state / "resolv.conf"),
-            "nodeStatusUpdateFrequency": "4s", "syncFrequency": "10s", "maxPods": 60, "registryPullQPS": 0, "eventRecordQPS": 0,
-        }  # fmt: skip
+            "featureGates": {"KubeletInUserNamespace": True},
+            "oomScoreAdj": 0,
+            # the disk is shared with everything else on this machine, and images cannot be pulled
+            # again
+            "evictionHard": {
+                "memory.available": "50Mi",
+                "nodefs.available": "1%",
+                "imagefs.available": "1%",
+                "nodefs.inodesFree": "1%",
+            },
+            "imageGCHighThresholdPercent": 100,
+            "imageGCLowThresholdPercent": 99,
+            "clusterDNS": [self.layout.host],
+            "clusterDomain": "cluster.local",
+            "resolvConf": str(self.state / "resolv.conf"),
+            "nodeStatusUpdateFrequency": "4s",
+            "syncFrequency": "10s",
+            "maxPods": 60,
+            "registryPullQPS": 0,
+            "eventRecordQPS": 0,
+        }
 
     def _proxy(self) -> dict[str, object]:
         sync = {"minSyncPeriod": "100ms", "syncPeriod": "30s"}
@@ -181,8 +249,16 @@ class Node:
             "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
             "kind": "KubeProxyConfiguration",
             "clientConnection": {"kubeconfig": str(self.layout.state / "pki" / "kube-proxy.conf")},
-            "mode": self.layout.proxy_mode, "nftables": sync, "iptables": sync,
-            "detectLocalMode": "BridgeInterface", "detectLocal": {"bridgeInterface": "cni0"},
+            "mode": self.layout.proxy_mode,
+            "nftables": sync,
+            "iptables": sync,
+            "detectLocalMode": "BridgeInterface",
+            "detectLocal": {"bridgeInterface": "cni0"},
             # the table's size belongs to the machine and cannot be set from a network namespace
-            "conntrack": {"maxPerCore": 0, "min": 0, "tcpEstablishedTimeout": "0s", "tcpCloseWaitTimeout": "0s"},
-        }  # fmt: skip
+            "conntrack": {
+                "maxPerCore": 0,
+                "min": 0,
+                "tcpEstablishedTimeout": "0s",
+                "tcpCloseWaitTimeout": "0s",
+            },
+        }

@@ -1,4 +1,6 @@
-"""Certificates and kubeconfigs, made with openssl. Names and groups: https://kubernetes.io/docs/setup/best-practices/certificates/."""
+"""Certificates and kubeconfigs, made with openssl. Names and groups:
+https://kubernetes.io/docs/setup/best-practices/certificates/.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,23 @@ def make(layout: Layout) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     if not (directory / "ca.crt").exists():
         _authority(directory)
-    names = ["kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local", "localhost"]
-    alternatives = [f"IP:{layout.host}", f"IP:{layout.first_service}", "IP:127.0.0.1", *(f"DNS:{name}" for name in names)]
+    names = [
+        "kubernetes",
+        "kubernetes.default",
+        "kubernetes.default.svc",
+        "kubernetes.default.svc.cluster.local",
+        "localhost",
+    ]
+    alternatives = [
+        f"IP:{layout.host}",
+        f"IP:{layout.first_service}",
+        "IP:127.0.0.1",
+        *(f"DNS:{name}" for name in names),
+    ]
     _certificate(directory, "apiserver", "/CN=kube-apiserver", ",".join(alternatives))
-    nodes = {layout.node(i): f"/O=system:nodes/CN=system:node:{layout.node(i)}" for i in layout.numbers}
+    nodes = {
+        layout.node(i): f"/O=system:nodes/CN=system:node:{layout.node(i)}" for i in layout.numbers
+    }
     for name, subject in {**USERS, **nodes}.items():
         _certificate(directory, name, subject)
         _kubeconfig(directory, name, layout)
@@ -44,10 +59,28 @@ def _key(path: Path) -> None:
 
 def _authority(directory: Path) -> None:
     _key(directory / "ca.key")
-    _openssl("req", "-x509", "-new", "-key", str(directory / "ca.key"), "-subj", "/CN=benchspec-test-cluster", "-days", _DAYS,
-             "-out", str(directory / "ca.crt"))  # fmt: skip
+    _openssl(
+        "req",
+        "-x509",
+        "-new",
+        "-key",
+        str(directory / "ca.key"),
+        "-subj",
+        "/CN=benchspec-test-cluster",
+        "-days",
+        _DAYS,
+        "-out",
+        str(directory / "ca.crt"),
+    )
     _key(directory / "accounts.key")
-    _openssl("ec", "-in", str(directory / "accounts.key"), "-pubout", "-out", str(directory / "accounts.pub"))
+    _openssl(
+        "ec",
+        "-in",
+        str(directory / "accounts.key"),
+        "-pubout",
+        "-out",
+        str(directory / "accounts.pub"),
+    )
 
 
 def _certificate(directory: Path, name: str, subject: str, alternatives: str = "") -> None:
@@ -57,9 +90,27 @@ def _certificate(directory: Path, name: str, subject: str, alternatives: str = "
     _key(key)
     _openssl("req", "-new", "-key", str(key), "-subj", subject, "-out", str(request))
     extensions = directory / f"{name}.ext"
-    extensions.write_text("extendedKeyUsage=clientAuth,serverAuth\n" + (f"subjectAltName={alternatives}\n" if alternatives else ""))
-    _openssl("x509", "-req", "-in", str(request), "-CA", str(directory / "ca.crt"), "-CAkey", str(directory / "ca.key"), "-CAcreateserial",
-             "-days", _DAYS, "-extfile", str(extensions), "-out", str(certificate))  # fmt: skip
+    extensions.write_text(
+        "extendedKeyUsage=clientAuth,serverAuth\n"
+        + (f"subjectAltName={alternatives}\n" if alternatives else "")
+    )
+    _openssl(
+        "x509",
+        "-req",
+        "-in",
+        str(request),
+        "-CA",
+        str(directory / "ca.crt"),
+        "-CAkey",
+        str(directory / "ca.key"),
+        "-CAcreateserial",
+        "-days",
+        _DAYS,
+        "-extfile",
+        str(extensions),
+        "-out",
+        str(certificate),
+    )
 
 
 def _kubeconfig(directory: Path, name: str, layout: Layout) -> None:
@@ -71,8 +122,24 @@ def _kubeconfig(directory: Path, name: str, layout: Layout) -> None:
         "kind": "Config",
         "current-context": layout.name,
         "contexts": [{"name": layout.name, "context": {"cluster": layout.name, "user": name}}],
-        "clusters": [{"name": layout.name, "cluster": {"server": f"https://{layout.host}:6443", "certificate-authority-data": data("ca.crt")}}],
-        "users": [{"name": name, "user": {"client-certificate-data": data(f"{name}.crt"), "client-key-data": data(f"{name}.key")}}],
+        "clusters": [
+            {
+                "name": layout.name,
+                "cluster": {
+                    "server": f"https://{layout.host}:6443",
+                    "certificate-authority-data": data("ca.crt"),
+                },
+            }
+        ],
+        "users": [
+            {
+                "name": name,
+                "user": {
+                    "client-certificate-data": data(f"{name}.crt"),
+                    "client-key-data": data(f"{name}.key"),
+                },
+            }
+        ],
     }
     path = directory / f"{name}.conf"
     path.write_text(json.dumps(content))  # JSON is YAML

@@ -1,4 +1,6 @@
-"""Processes that outlive the command that started them. They are ended by pid; a pid file holds the start time too and so never names a stranger."""
+"""Processes that outlive the command that started them. They are ended by pid; a pid file holds the
+start time too and so never names a stranger.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,14 @@ class Processes:
         for made in (self._pids, self._logs):
             made.mkdir(parents=True, exist_ok=True)
         with (self._logs / f"{name}.log").open("ab") as log:
-            child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **self._env}, start_new_session=True)
+            child = subprocess.Popen(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env={**os.environ, **self._env},
+                start_new_session=True,
+            )
         (self._pids / name).write_text(f"{child.pid} {started(child.pid)}\n")
 
     def pid(self, name: str) -> int | None:
@@ -50,11 +59,17 @@ class Processes:
     def log(self, name: str, lines: int = 15) -> str:
         """The end of a log."""
         path = self._logs / f"{name}.log"
-        return "\n".join(path.read_text(errors="replace").splitlines()[-lines:]) if path.exists() else ""
+        return (
+            "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
+            if path.exists()
+            else ""
+        )
 
 
 def started(pid: int) -> str | None:
-    """When the process was started (clock ticks since boot); None when there is none, or only a zombie."""
+    """When the process was started (clock ticks since boot); None when there is none, or only a
+    zombie.
+    """
     with contextlib.suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)  # a child of this very command
     try:

@@ -1,6 +1,8 @@
-"""A cluster that tests share: the first test process starts it, each test has it to itself, the last process to end stops it.
+"""A cluster that tests share: the first test process starts it, each test has it to itself, the
+last process to end stops it.
 
-Workers of pytest-xdist have one each, since most of such a test is waiting; processes without workers share one.
+Workers of pytest-xdist have one each, since most of such a test is waiting; processes without
+workers share one.
 """
 
 from __future__ import annotations
@@ -20,14 +22,30 @@ from .cluster import Cluster
 from .layout import state_root
 
 NAME = "-".join(filter(None, ("shared", os.environ.get("PYTEST_XDIST_WORKER"))))
-_PROGRAMS = ("containerd", "runc", "nft", "conntrack", "ip", "nsenter", "unshare", "openssl", "fio", "iperf3", "gcc")
+_PROGRAMS = (
+    "containerd",
+    "runc",
+    "nft",
+    "conntrack",
+    "ip",
+    "nsenter",
+    "unshare",
+    "openssl",
+    "fio",
+    "iperf3",
+    "gcc",
+)
 
 
 def missing() -> str | None:
     """What keeps a cluster from being started here, or None."""
     if os.geteuid() != 0:
         return "a cluster of namespaces needs root"
-    if absent := [name for name in _PROGRAMS if shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin") is None]:
+    if absent := [
+        name
+        for name in _PROGRAMS
+        if shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin") is None
+    ]:
         return f"a cluster needs {', '.join(absent)}: run tests/setup"
     if not binaries.ready() and shutil.which("go") is None:
         return "a cluster needs Go, or ready programs in BENCHSPEC_CLUSTER_BIN"
@@ -36,13 +54,18 @@ def missing() -> str | None:
 
 @cache
 def shared() -> Cluster:
-    """The cluster of these tests, started if nobody did; it ends with the last process that asked for it."""
+    """The cluster of these tests, started if nobody did; it ends with the last process that asked
+    for it.
+    """
     users = _open("users")
     with _locked("starting"):
         fcntl.flock(users, fcntl.LOCK_SH)
         made = cluster.make(NAME)
     atexit.register(_leave, users)
-    os.environ["PATH"] += f"{os.pathsep}{made.tools}"  # lifecycle steps of tests use kubectl, which a machine need not have
+    os.environ["PATH"] += (
+        # lifecycle steps of tests use kubectl, which a machine need not have
+        f"{os.pathsep}{made.tools}"
+    )
     return made
 
 

@@ -1,7 +1,9 @@
-"""Vault as an image for the test bed: ``python -m tests.cluster.vault NAME...`` puts ``localhost/vault:1.21.1`` on the nodes of clusters.
+"""Vault as an image for the test bed: ``python -m tests.cluster.vault NAME...`` puts
+``localhost/vault:1.21.1`` on the nodes of clusters.
 
-The program is built from its Go module, once, in some minutes of CPU time, unless ``$BENCHSPEC_CLUSTER_BIN`` has a ready ``vault``. It is the
-one without the plug-ins that need clouds and databases (build tag ``minimal``); server, raft storage and transit engine are whole.
+The program is built from its Go module, once, in some minutes of CPU time, unless
+``$BENCHSPEC_CLUSTER_BIN`` has a ready ``vault``. It is the one without the plug-ins that need
+clouds and databases (build tag ``minimal``); server, raft storage and transit engine are whole.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Where the conformance suite runs: one bed per runner, each on a real thing. A new runner plugs in by adding a factory to BEDS."""
+"""Where the conformance suite runs: one bed per runner, each on a real thing. A new runner plugs in
+by adding a factory to BEDS.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,9 @@ from typing import Protocol
 
 import pytest
 
-from benchspec.engine.ports import Allocation, Completed, Runner, Session
-from benchspec.engine.spec import Site
+from benchspec.engine.model.contract.runner import Allocation, Runner, Session
+from benchspec.engine.model.contract.values import Completed
+from benchspec.engine.model.spec import Site
 from benchspec.runners.registry import get_runner
 from tests import hosts
 from tests.cluster import sharing
@@ -27,13 +30,21 @@ from tests.conformance import cluster_bed
 CONTROLLER = Path(__file__).with_name("controller.py")
 
 OURS = os.getpid() * 1000
-"""Added to how long programs sleep, so that a test of another transport, at the same time on the same machine, does not find them."""
+"""Added to how long programs sleep, so that a test of another transport, at the same time on the
+same machine, does not find them.
+"""
 
 
 class Run(Protocol):
     """Run a program to its end in the client's role."""
 
-    def __call__(self, *argv: str, env: Mapping[str, str] | None = None, fetch: tuple[str, ...] = (), cpus: tuple[int, ...] = ()) -> Completed: ...
+    def __call__(
+        self,
+        *argv: str,
+        env: Mapping[str, str] | None = None,
+        fetch: tuple[str, ...] = (),
+        cpus: tuple[int, ...] = (),
+    ) -> Completed: ...
 
 
 class Look(Protocol):
@@ -44,10 +55,12 @@ class Look(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bed:
-    """A site of one runner, and an independent look at the hosts behind it: the client's first, and the server's where it has one of its own.
+    """A site of one runner, and an independent look at the hosts behind it: the client's first, and
+    the server's where it has one of its own.
 
-    ``state`` is the run's directory on each host. ``exclusive``: one run at a time uses the hosts. ``coarse_s``: how far times may be off.
-    ``kinds``: what the leftovers of a dead controller are. ``held`` is given back at the end.
+    ``state`` is the run's directory on each host. ``exclusive``: one run at a time uses the hosts.
+    ``coarse_s``: how far times may be off. ``kinds``: what the leftovers of a dead controller are.
+    ``held`` is given back at the end.
     """
 
     runner: Runner
@@ -86,27 +99,41 @@ class Bed:
 
     def controller(self, verb: str, *arguments: str) -> subprocess.Popen[str]:
         """Another controller, in a process of its own, that can be killed."""
-        argv = [sys.executable, str(CONTROLLER), self.site.runner, json.dumps(dict(self.site.options)), self.run_id, verb, *arguments]
+        argv = [
+            sys.executable,
+            str(CONTROLLER),
+            self.site.runner,
+            json.dumps(dict(self.site.options)),
+            self.run_id,
+            verb,
+            *arguments,
+        ]
         env = {**os.environ, **self.environment}
-        return subprocess.Popen(argv, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        return subprocess.Popen(
+            argv, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
 
     def marked(self, marker: str) -> Sequence[str]:
         """The processes on the hosts whose environment holds ``marker``, as ``pid command``."""
         lines = self.everywhere(
-            "for p in /proc/[0-9]*; do "
-            f"tr '\\0' '\\n' <$p/environ 2>/dev/null | grep -qx '{marker}' && "
-            "! grep -q '^State:.Z' $p/status && printf '%s %s\\n' ${p#/proc/} \"$(tr '\\0\\n' '  ' <$p/cmdline)\"; done"
+            "for p in /proc/[0-9]*; do tr '\\0' '\\n' <$p/environ 2>/dev/null | grep -qx"
+            f" '{marker}' && ! grep -q '^State:.Z' $p/status && printf '%s %s\\n' ${{p#/proc/}}"
+            " \"$(tr '\\0\\n' '  ' <$p/cmdline)\"; done"
         )
         return lines.splitlines()
 
 
 def look_here(script: str) -> str:
     """Run a script on this host."""
-    return subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, check=False, timeout=30).stdout
+    return subprocess.run(
+        ["/bin/sh", "-c", script], capture_output=True, text=True, check=False, timeout=30
+    ).stdout
 
 
 def local_bed(directory: Path, run_id: str) -> Bed:
-    """This host, with a state directory of the test's own (XDG_STATE_HOME is set by the fixture)."""
+    """This host, with a state directory of the test's own (XDG_STATE_HOME is set by the
+    fixture).
+    """
     return Bed(
         runner=get_runner("local"),
         site=Site(name="here", runner="local"),
@@ -118,7 +145,9 @@ def local_bed(directory: Path, run_id: str) -> Bed:
 
 
 def ssh_bed(directory: Path, run_id: str) -> Bed:
-    """Client and server on two hosts with sshds of their own, as a user without rights; work directories where they have to be quoted."""
+    """Client and server on two hosts with sshds of their own, as a user without rights; work
+    directories where they have to be quoted.
+    """
     made = shared_hosts()
     uid = made.hosts[0].shell(f"id -u {hosts.Login.PLAIN}").strip()
     options = made.site(("client", "server"), workdir=f"/var/tmp/{directory.name}")
@@ -164,7 +193,13 @@ def kubernetes_bed(directory: Path, run_id: str) -> Bed:
     )
 
 
-BEDS: Mapping[str, Callable[[Path, str], Bed]] = {"kubernetes": kubernetes_bed, "local": local_bed, "ssh": ssh_bed}
+BEDS: Mapping[str, Callable[[Path, str], Bed]] = {
+    "kubernetes": kubernetes_bed,
+    "local": local_bed,
+    "ssh": ssh_bed,
+}
 
 EMPTYING: Mapping[str, Callable[[Allocation], None]] = {"kubernetes": cluster_bed.empty}
-"""How an allocation is made as good as new, for runners where another one takes longer than most tests."""
+"""How an allocation is made as good as new, for runners where another one takes longer than most
+tests.
+"""

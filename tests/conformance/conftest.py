@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from benchspec.engine.ports import Allocation, Command, Completed, Session
-from benchspec.engine.spec import Role, RolePlace
+from benchspec.engine.model.contract.runner import Allocation, Session
+from benchspec.engine.model.contract.values import Command, Completed
+from benchspec.engine.model.spec import Role, RolePlace
 from tests.conformance.beds import BEDS, EMPTYING, Bed, Run
 
 _NUMBERS = itertools.count()
@@ -26,7 +27,9 @@ def kind(request: pytest.FixtureRequest) -> str:
 @contextmanager
 def fresh_bed(kind: str) -> Iterator[Bed]:
     """A bed for a run that nobody had before; nothing of it stays."""
-    directory = Path(tempfile.mkdtemp(prefix="benchspec conformance'"))  # a path that has to be quoted
+    directory = Path(
+        tempfile.mkdtemp(prefix="benchspec conformance'")
+    )  # a path that has to be quoted
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(directory))
         made = BEDS[kind](directory, f"run-{directory.name[-8:].replace('_', '-')}x")
@@ -39,7 +42,9 @@ def fresh_bed(kind: str) -> Iterator[Bed]:
 
 
 class Lender:
-    """One bed for the tests of a module, where allocations take longer to make than most tests: one after the other has what is there, emptied."""
+    """One bed for the tests of a module, where allocations take longer to make than most tests: one
+    after the other has what is there, emptied.
+    """
 
     def __init__(self, kind: str) -> None:
         self._kind, self._held = kind, ExitStack()
@@ -95,9 +100,19 @@ def session(bed: Bed) -> Iterator[Session]:
 
 
 @contextmanager
-def allocated(session: Session, lender: Lender, empty: Callable[[Allocation], None] | None, cpus: tuple[int, ...] = ()) -> Iterator[Allocation]:
-    """Client and server; a session takes over what is lent as it takes over what a dead controller left."""
-    roles = [RolePlace(role=Role.CLIENT, site="here", cpus=cpus), RolePlace(role=Role.SERVER, site="here")]
+def allocated(
+    session: Session,
+    lender: Lender,
+    empty: Callable[[Allocation], None] | None,
+    cpus: tuple[int, ...] = (),
+) -> Iterator[Allocation]:
+    """Client and server; a session takes over what is lent as it takes over what a dead controller
+    left.
+    """
+    roles = [
+        RolePlace(role=Role.CLIENT, site="here", cpus=cpus),
+        RolePlace(role=Role.SERVER, site="here"),
+    ]
     made = session.allocate(roles, "allocation-1")
     yield made
     if empty is None:
@@ -111,13 +126,17 @@ def allocated(session: Session, lender: Lender, empty: Callable[[Allocation], No
 
 
 @pytest.fixture
-def allocation(session: Session, lender: Lender, empty: Callable[[Allocation], None] | None) -> Iterator[Allocation]:
+def allocation(
+    session: Session, lender: Lender, empty: Callable[[Allocation], None] | None
+) -> Iterator[Allocation]:
     with allocated(session, lender, empty) as made:
         yield made
 
 
 @pytest.fixture
-def pinned(session: Session, lender: Lender, empty: Callable[[Allocation], None] | None) -> Iterator[Allocation]:
+def pinned(
+    session: Session, lender: Lender, empty: Callable[[Allocation], None] | None
+) -> Iterator[Allocation]:
     """The client has the first CPU."""
     with allocated(session, lender, empty, cpus=(0,)) as made:
         yield made
@@ -127,8 +146,15 @@ def pinned(session: Session, lender: Lender, empty: Callable[[Allocation], None]
 def run(allocation: Allocation) -> Run:
     """Run a program to its end in the client's role."""
 
-    def to_the_end(*argv: str, env: Mapping[str, str] | None = None, fetch: tuple[str, ...] = (), cpus: tuple[int, ...] = ()) -> Completed:
-        command = Command(argv=argv, role=Role.CLIENT, timeout_s=60, env=env or {}, fetch=fetch, cpus=cpus)
+    def to_the_end(
+        *argv: str,
+        env: Mapping[str, str] | None = None,
+        fetch: tuple[str, ...] = (),
+        cpus: tuple[int, ...] = (),
+    ) -> Completed:
+        command = Command(
+            argv=argv, role=Role.CLIENT, timeout_s=60, env=env or {}, fetch=fetch, cpus=cpus
+        )
         job = allocation.start(command, f"job-{next(_NUMBERS)}")
         job.wait(command.timeout_s)
         return job.collect()

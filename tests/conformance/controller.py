@@ -1,4 +1,6 @@
-"""A controller to be killed: starts jobs through a runner and tells on stdout how far it is. Run as a program, with benchspec on the path."""
+"""A controller to be killed: starts jobs through a runner and tells on stdout how far it is. Run as
+a program, with benchspec on the path.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,9 @@ import json
 import sys
 import time
 
-from benchspec.engine.ports import Allocation, Command, Session
-from benchspec.engine.spec import Role, RolePlace, Site
+from benchspec.engine.model.contract.runner import Allocation, Session
+from benchspec.engine.model.contract.values import Command
+from benchspec.engine.model.spec import Role, RolePlace, Site
 from benchspec.runners.registry import get_runner
 
 
@@ -41,7 +44,9 @@ def run(session: Session, allocation_id: str, job_id: str, argv: str) -> None:
 
 
 def main(kind: str, options: str, run_id: str, verb: str, *arguments: str) -> None:
-    session = get_runner(kind).connect(Site(name="here", runner=kind, options=json.loads(options)), run_id)
+    session = get_runner(kind).connect(
+        Site(name="here", runner=kind, options=json.loads(options)), run_id
+    )
     {"start": start, "run": run}[verb](session, *arguments)
 
 

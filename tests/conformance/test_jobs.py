@@ -1,4 +1,6 @@
-"""What becomes of a job: once per id, whatever happens to its controller; ended with all it started."""
+"""What becomes of a job: once per id, whatever happens to its controller; ended with all it
+started.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +12,25 @@ import time
 
 import pytest
 
-from benchspec.engine.errors import JobTimeout, RunFailed
-from benchspec.engine.ports import Allocation, Command, Job, Session, StepRunner
-from benchspec.engine.spec import Role, RolePlace
+from benchspec.engine.model.contract.runner import Allocation, Job, Session, StepRunner
+from benchspec.engine.model.contract.values import Command
+from benchspec.engine.model.errors import JobTimeout, RunFailed
+from benchspec.engine.model.spec import Role, RolePlace
 from tests.conformance.beds import OURS, Bed
 
 COUNT = "echo run >>counter; echo done"
 FAMILY = (
-    # a child in the background, a grandchild that ignores SIGTERM, one that clears its environment, and one in a session of its own
+    # a child in the background, a grandchild that ignores SIGTERM, one that clears its environment,
+    # and one in a session of its own
     f"sleep {OURS + 301} & (trap '' TERM; sh -c 'sleep {OURS + 302}; :') & "
     f"env -i sleep {OURS + 303} & setsid sleep {OURS + 304} & echo all >ready; wait"
 )
 
 
 def sh(script: str, timeout_s: float = 60) -> Command:
-    return Command(argv=("sh", "-c", script), role=Role.CLIENT, timeout_s=timeout_s, fetch=("counter",))
+    return Command(
+        argv=("sh", "-c", script), role=Role.CLIENT, timeout_s=timeout_s, fetch=("counter",)
+    )
 
 
 def finish(job: Job) -> bytes:
@@ -45,7 +51,9 @@ def wait_until_ready(allocation: Allocation) -> None:
 
 
 def sleepers(bed: Bed, *seconds: int) -> list[str]:
-    return bed.shell(f"pgrep -x -f 'sleep ({'|'.join(str(OURS + each) for each in seconds)})'").split()
+    return bed.shell(
+        f"pgrep -x -f 'sleep ({'|'.join(str(OURS + each) for each in seconds)})'"
+    ).split()
 
 
 def test_a_second_start_attaches(allocation: Allocation) -> None:
@@ -57,7 +65,9 @@ def test_a_second_start_attaches(allocation: Allocation) -> None:
     assert allocation.get(Role.CLIENT, "counter") == b"run\n"
 
 
-def test_another_session_attaches_while_it_runs_and_after_it_ended(bed: Bed, session: Session, allocation: Allocation) -> None:
+def test_another_session_attaches_while_it_runs_and_after_it_ended(
+    bed: Bed, session: Session, allocation: Allocation
+) -> None:
     allocation.start(sh("sleep 0.3; " + COUNT), "other")
     for _ in range(2):
         other = bed.connect()
@@ -87,8 +97,15 @@ def test_two_controllers_racing_start_it_once(bed: Bed, allocation: Allocation) 
         assert allocation.get(Role.CLIENT, f"counter-{i}") == b"run\n"
 
 
-def test_a_killed_controller_loses_nothing(bed: Bed, session: Session, allocation: Allocation) -> None:
-    controller = bed.controller("start", "allocation-1", "survivor", json.dumps(["sh", "-c", "sleep 0.5; echo run >>counter; echo late; exit 42"]))
+def test_a_killed_controller_loses_nothing(
+    bed: Bed, session: Session, allocation: Allocation
+) -> None:
+    controller = bed.controller(
+        "start",
+        "allocation-1",
+        "survivor",
+        json.dumps(["sh", "-c", "sleep 0.5; echo run >>counter; echo late; exit 42"]),
+    )
     assert controller.stdout is not None
     assert controller.stdin is not None
     controller.stdin.write("go\n")
@@ -104,12 +121,16 @@ def test_a_killed_controller_loses_nothing(bed: Bed, session: Session, allocatio
     assert completed.duration_s >= 0.4
 
 
-def test_killed_at_any_moment_it_runs_once(bed: Bed, session: Session, allocation: Allocation) -> None:
+def test_killed_at_any_moment_it_runs_once(
+    bed: Bed, session: Session, allocation: Allocation
+) -> None:
     dice = random.Random(7)
     seen = set()
     for i in range(12):
         script = f"echo run >>counter-{i}; echo done"
-        controller = bed.controller("start", "allocation-1", f"chaos-{i}", json.dumps(["sh", "-c", script]))
+        controller = bed.controller(
+            "start", "allocation-1", f"chaos-{i}", json.dumps(["sh", "-c", script])
+        )
         assert controller.stdout is not None
         assert controller.stdin is not None
         assert controller.stdout.readline() == "ready\n"
@@ -128,7 +149,9 @@ def test_a_timeout_kills_the_whole_process_group(bed: Bed, allocation: Allocatio
     job = allocation.start(sh("echo early; " + FAMILY), "late")
     wait_until_ready(allocation)
     deadline = time.monotonic() + 60
-    while len(sleepers(bed, 301, 302, 303, 304)) < 4:  # "ready" is written before the last of them has become a sleep
+    while (
+        len(sleepers(bed, 301, 302, 303, 304)) < 4
+    ):  # "ready" is written before the last of them has become a sleep
         assert time.monotonic() < deadline
     with pytest.raises(JobTimeout, match="within"):
         job.wait(0.1)
@@ -139,7 +162,10 @@ def test_a_timeout_kills_the_whole_process_group(bed: Bed, allocation: Allocatio
 
 
 def test_cancel_is_kind_first(allocation: Allocation) -> None:
-    job = allocation.start(sh("trap 'echo closing; exit 7' TERM; echo all >ready; while :; do sleep 0.05; done"), "kind")
+    job = allocation.start(
+        sh("trap 'echo closing; exit 7' TERM; echo all >ready; while :; do sleep 0.05; done"),
+        "kind",
+    )
     wait_until_ready(allocation)
     job.cancel()
     job.cancel()
@@ -157,7 +183,9 @@ def test_cancel_by_a_later_controller(bed: Bed, allocation: Allocation) -> None:
 
 
 def test_what_a_program_leaves_in_its_group_ends_with_it(bed: Bed, allocation: Allocation) -> None:
-    job = allocation.start(sh(f"sleep {OURS + 305} & env -i sleep {OURS + 306} & echo done"), "stragglers")
+    job = allocation.start(
+        sh(f"sleep {OURS + 305} & env -i sleep {OURS + 306} & echo done"), "stragglers"
+    )
     assert finish(job) == b"done\n"
     assert sleepers(bed, 305, 306) == []
 
@@ -188,7 +216,9 @@ def test_discard_removes_its_files_and_can_be_repeated(bed: Bed, allocation: All
     assert bed.shell(f'find "{bed.state}"') == before
 
 
-def test_a_job_killed_from_outside_is_an_error_and_is_not_run_again(bed: Bed, session: Session, allocation: Allocation) -> None:
+def test_a_job_killed_from_outside_is_an_error_and_is_not_run_again(
+    bed: Bed, session: Session, allocation: Allocation
+) -> None:
     job = allocation.start(sh("echo run >>counter; echo all >ready; sleep 300"), "shot")
     wait_until_ready(allocation)
     for line in bed.marked("BENCHSPEC_JOB=shot"):
@@ -199,7 +229,11 @@ def test_a_job_killed_from_outside_is_an_error_and_is_not_run_again(bed: Bed, se
     job.cancel()
     with pytest.raises(RunFailed):
         job.collect()
-    again = bed.connect().allocate([RolePlace(role=Role.CLIENT, site="here")], "allocation-1").start(sh(COUNT), "shot")
+    again = (
+        bed.connect()
+        .allocate([RolePlace(role=Role.CLIENT, site="here")], "allocation-1")
+        .start(sh(COUNT), "shot")
+    )
     with pytest.raises(RunFailed):
         again.wait(5)
     assert allocation.get(Role.CLIENT, "counter") == b"run\n"
@@ -215,7 +249,9 @@ def test_jobs_run_beside_each_other(allocation: Allocation) -> None:
 
 
 def test_who_ignores_sigterm_is_killed_and_recorded_so(allocation: Allocation) -> None:
-    job = allocation.start(sh("trap '' TERM; echo all >ready; while :; do sleep 0.05; done"), "stubborn")
+    job = allocation.start(
+        sh("trap '' TERM; echo all >ready; while :; do sleep 0.05; done"), "stubborn"
+    )
     wait_until_ready(allocation)
     with pytest.raises(JobTimeout):
         job.wait(0.05)
@@ -231,10 +267,14 @@ def test_a_session_hands_out_the_job_it_knows(session: Session, allocation: Allo
 
 
 @pytest.mark.usefixtures("fresh")
-def test_what_a_lasting_command_leaves_running_ends_with_its_allocation(bed: Bed, allocation: Allocation) -> None:
+def test_what_a_lasting_command_leaves_running_ends_with_its_allocation(
+    bed: Bed, allocation: Allocation
+) -> None:
     if not isinstance(bed.runner, StepRunner):
         pytest.skip("this runner carries out no lifecycle steps")
-    command = dataclasses.replace(sh(f"sleep {OURS + 305} & sleep {OURS + 306} >/dev/null 2>&1 & echo started"), lasting=True)
+    command = dataclasses.replace(
+        sh(f"sleep {OURS + 305} & sleep {OURS + 306} >/dev/null 2>&1 & echo started"), lasting=True
+    )
     assert finish(allocation.start(command, "lasting")) == b"started\n"
     assert len(sleepers(bed, 305, 306)) == 2
     allocation.release()

@@ -33,7 +33,9 @@ def blocks(path: Path, language: str) -> Iterator[Block]:
     for match in _BLOCK.finditer(text):
         if match["language"] == language:
             line = text.count("\n", 0, match.start()) + 1
-            yield Block(page=str(path.relative_to(ROOT)), line=line, language=language, text=match["text"])
+            yield Block(
+                page=str(path.relative_to(ROOT)), line=line, language=language, text=match["text"]
+            )
 
 
 def all_blocks(language: str) -> list[Block]:
@@ -49,5 +51,8 @@ def links(path: Path) -> list[str]:
 def anchors(path: Path) -> set[str]:
     """What a link may point to in a page: ids, and headings as GitHub names them."""
     text = _BLOCK.sub("", path.read_text(encoding="utf-8"))
-    slugs = (re.sub(r"[^\w\- ]", "", match["text"].lower()).replace(" ", "-") for match in _HEADING.finditer(text))
+    slugs = (
+        re.sub(r"[^\w\- ]", "", match["text"].lower()).replace(" ", "-")
+        for match in _HEADING.finditer(text)
+    )
     return {*slugs, *(match["id"] for match in _ID.finditer(text))}

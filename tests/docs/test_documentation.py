@@ -1,4 +1,6 @@
-"""What the pages say is so: links resolve, commands exist, specs validate and plan, generated pages are fresh."""
+"""What the pages say is so: links resolve, commands exist, specs validate and plan, generated pages
+are fresh.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +15,18 @@ import click
 import pytest
 import yaml
 
+from benchspec.api.planning import plan
 from benchspec.cli.app import VERBS, app
-from benchspec.cli.options import load_and_plan
-from benchspec.engine.diagnostics import Severity
-from benchspec.engine.exit_codes import EXIT_CODES
-from benchspec.engine.load import check_spec
+from benchspec.engine.language.load import check_spec
+from benchspec.engine.model.diagnostics import Severity
+from benchspec.engine.model.exit_codes import EXIT_CODES
 from tests.docs.pages import PAGES, ROOT, Block, all_blocks, anchors, blocks, links
 
 SPECS = [block for block in all_blocks("yaml") if "apiVersion:" in block.text]
-MAIN_COMMAND = "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/benchspec run specs/quickstart.yaml --install-tools"
+MAIN_COMMAND = (
+    "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/benchspec run"
+    " specs/quickstart.yaml --install-tools"
+)
 TEST_COMMAND = "tests/setup && python3 -m venv .venv && .venv/bin/pip install tox && .venv/bin/tox"
 
 
@@ -54,8 +59,7 @@ def test_specs_validate_and_plan(block: Block, tmp_path: Path) -> None:
     path = tmp_path / "spec.yaml"
     path.write_text(block.text, encoding="utf-8")
     assert [str(found) for found in check_spec(path) if found.severity is Severity.ERROR] == []
-    _, plan = load_and_plan(path, (), None, (), 10_000)
-    assert plan.order
+    assert plan(path).plan.order
 
 
 def calls(text: str) -> Iterator[list[str]]:
@@ -74,8 +78,16 @@ def check_call(words: list[str]) -> None:
         return
     command = app.get_command(click.Context(app), words[0])
     assert command is not None, f"there is no verb {words[0]!r}"
-    known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)} | {"-h", "--help"}
-    unknown = [word for word in words[1:] if word.startswith("-") and word != "-" and word.split("=")[0] not in known]
+    known = {
+        option
+        for parameter in command.params
+        for option in (*parameter.opts, *parameter.secondary_opts)
+    } | {"-h", "--help"}
+    unknown = [
+        word
+        for word in words[1:]
+        if word.startswith("-") and word != "-" and word.split("=")[0] not in known
+    ]
     assert not unknown, f"benchspec {words[0]} has no option {unknown[0]}"
     command.make_parser(click.Context(command)).parse_args(args=words[1:])
 
@@ -83,14 +95,22 @@ def check_call(words: list[str]) -> None:
 CALLS = [(block, words) for block in all_blocks("sh") for words in calls(block.text)]
 
 
-@pytest.mark.parametrize(("block", "words"), CALLS, ids=lambda value: str(value) if isinstance(value, Block) else " ".join(value))
+@pytest.mark.parametrize(
+    ("block", "words"),
+    CALLS,
+    ids=lambda value: str(value) if isinstance(value, Block) else " ".join(value),
+)
 def test_commands_name_existing_verbs_and_options(block: Block, words: list[str]) -> None:
     check_call(words)
 
 
 def spans() -> list[str]:
     """Calls in code spans, such as `benchspec plan --json`."""
-    found = {span for page in PAGES for span in re.findall(r"`(benchspec [^`\n]+)`", page.read_text(encoding="utf-8"))}
+    found = {
+        span
+        for page in PAGES
+        for span in re.findall(r"`(benchspec [^`\n]+)`", page.read_text(encoding="utf-8"))
+    }
     return sorted(span for span in found if re.match(r"benchspec (-|[a-z])", span))
 
 
@@ -99,7 +119,9 @@ def test_code_spans_name_existing_verbs(span: str) -> None:
     verb, *rest = span.split()[1:]
     command = app.get_command(click.Context(app), verb)
     assert command is not None or verb.startswith("-"), span
-    known = {option for parameter in command.params for option in parameter.opts} if command else set()
+    known = (
+        {option for parameter in command.params for option in parameter.opts} if command else set()
+    )
     assert {word for word in rest if word.startswith("--")} <= known, span
 
 
@@ -111,7 +133,18 @@ def test_a_wrong_command_would_fail(wrong: str) -> None:
 
 def test_the_commands_of_this_page_are_found() -> None:
     assert len(CALLS) > 15
-    assert {words[0] for _, words in CALLS} >= {"init", "validate", "plan", "run", "resume", "clean", "report", "compare", "doctor", "diff"}
+    assert {words[0] for _, words in CALLS} >= {
+        "init",
+        "validate",
+        "plan",
+        "run",
+        "resume",
+        "clean",
+        "report",
+        "compare",
+        "doctor",
+        "diff",
+    }
 
 
 def test_the_changelog_names_every_verb() -> None:
@@ -120,17 +153,27 @@ def test_the_changelog_names_every_verb() -> None:
 
 
 def test_generated_pages_are_fresh() -> None:
-    done = subprocess.run([sys.executable, str(ROOT / "docs" / "generate.py"), "--check"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "docs" / "generate.py"), "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_stale_page_is_named(tmp_path: Path) -> None:
     copy = tmp_path / "generate.py"
     copy.write_bytes((ROOT / "docs" / "generate.py").read_bytes())
-    assert subprocess.run([sys.executable, str(copy)], check=False, capture_output=True).returncode == 0
+    assert (
+        subprocess.run([sys.executable, str(copy)], check=False, capture_output=True).returncode
+        == 0
+    )
     page = tmp_path / "findings.md"
     page.write_text(page.read_text(encoding="utf-8") + "by hand\n", encoding="utf-8")
-    done = subprocess.run([sys.executable, str(copy), "--check"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, str(copy), "--check"], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 1
     assert "docs/findings.md: stale" in done.stdout
 
@@ -138,7 +181,12 @@ def test_a_stale_page_is_named(tmp_path: Path) -> None:
 def test_the_readme_begins_with_a_spec_and_the_page_it_makes() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "apiVersion: benchspec/v1" in next(blocks(ROOT / "README.md", "yaml")).text
-    assert text.index("```yaml") < text.index("<!-- page excerpt -->") < text.index("<!-- /page excerpt -->") < text.index(MAIN_COMMAND)
+    assert (
+        text.index("```yaml")
+        < text.index("<!-- page excerpt -->")
+        < text.index("<!-- /page excerpt -->")
+        < text.index(MAIN_COMMAND)
+    )
 
 
 def test_the_readme_gives_the_two_commands() -> None:
@@ -160,11 +208,17 @@ def test_every_decision_is_listed() -> None:
     assert records == {target for target in links(folder / "README.md") if "/" not in target}
     for record in records:
         text = (folder / record).read_text(encoding="utf-8")
-        assert [part for part in ("## Context", "## Decision", "## Consequences") if part not in text] == [], record
+        assert [
+            part for part in ("## Context", "## Decision", "## Consequences") if part not in text
+        ] == [], record
 
 
 def test_every_term_of_the_glossary_comes_once() -> None:
-    terms = re.findall(r"^\| ([a-z][^|]*?) \|", (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8"), re.MULTILINE)
+    terms = re.findall(
+        r"^\| ([a-z][^|]*?) \|",
+        (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
     assert len(terms) == len(set(terms)) > 25
 
 
@@ -177,16 +231,33 @@ def hook() -> dict[str, object]:
 def test_the_hook_looks_at_specs_only() -> None:
     assert hook()["id"] == "benchspec-validate"
     pattern = re.compile(str(hook()["files"]))
-    assert [name for name in ("specs/a.yaml", "x/specs/c.yml", "team.benchspec.yaml") if not pattern.search(name)] == []
-    assert [name for name in ("a.yaml", "myspecs/a.yaml", "specs/vault/values.yaml", "specs/run.sh") if pattern.search(name)] == []
+    assert [
+        name
+        for name in ("specs/a.yaml", "x/specs/c.yml", "team.benchspec.yaml")
+        if not pattern.search(name)
+    ] == []
+    assert [
+        name
+        for name in ("a.yaml", "myspecs/a.yaml", "specs/vault/values.yaml", "specs/run.sh")
+        if pattern.search(name)
+    ] == []
 
 
-@pytest.mark.parametrize(("spec", "code"), [("specs/quickstart.yaml", 0), ("broken.benchspec.yaml", 2)])
+@pytest.mark.parametrize(
+    ("spec", "code"), [("specs/quickstart.yaml", 0), ("broken.benchspec.yaml", 2)]
+)
 def test_the_hook_s_entry_checks_a_spec(spec: str, code: int, tmp_path: Path) -> None:
-    (tmp_path / "broken.benchspec.yaml").write_text("apiVersion: benchspec/v1\nkind: Benchmark\nnmae: x\n")
+    (tmp_path / "broken.benchspec.yaml").write_text(
+        "apiVersion: benchspec/v1\nkind: Benchmark\nnmae: x\n"
+    )
     path = ROOT / spec if spec.startswith("specs/") else tmp_path / spec
     program, *arguments = shlex.split(str(hook()["entry"]))
     assert program == "benchspec"
     call = "import sys; from benchspec.cli import main; main(sys.argv[1:])"
-    done = subprocess.run([sys.executable, "-c", call, *arguments, str(path)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", call, *arguments, str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == code, done.stdout + done.stderr

@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchspec.engine.ports import Commands, Completed, Surroundings, Tool
-from benchspec.engine.results import Measurement, Metric
-from benchspec.engine.spec import Comparison, Experiment, Json, LoadedSpec, Method, ReportOptions, Role, Site, Spec, Target, WorkloadSpec
+from benchspec.engine.model.contract.values import Commands, Completed, Surroundings, Tool
+from benchspec.engine.model.results import Measurement, Metric
+from benchspec.engine.model.spec import (
+    Comparison,
+    Experiment,
+    Json,
+    LoadedSpec,
+    Method,
+    ReportOptions,
+    Role,
+    Site,
+    Spec,
+    Target,
+    WorkloadSpec,
+)
 
 
 class Network:
@@ -34,7 +46,9 @@ class Network:
     def commands(self, experiment: Experiment, surroundings: Surroundings) -> Commands:
         raise NotImplementedError
 
-    def parse(self, completed: Sequence[Completed], parameters: Mapping[str, Json]) -> Sequence[Measurement]:
+    def parse(
+        self, completed: Sequence[Completed], parameters: Mapping[str, Json]
+    ) -> Sequence[Measurement]:
         raise NotImplementedError
 
 
@@ -57,8 +71,19 @@ def sites(name: str, runner: str = "local", **options: Json) -> dict[str, Site]:
     return {role.value: site for role in Role}
 
 
-def target(name: str = "a", *, claims: Mapping[str, Json] | None = None, runner: str = "local", **fields: object) -> Target:
-    given: dict[str, object] = {"title": name.upper(), "sites": sites(name, runner), "claims": claims or {"cni.name": name}, "document": {}}
+def target(
+    name: str = "a",
+    *,
+    claims: Mapping[str, Json] | None = None,
+    runner: str = "local",
+    **fields: object,
+) -> Target:
+    given: dict[str, object] = {
+        "title": name.upper(),
+        "sites": sites(name, runner),
+        "claims": claims or {"cni.name": name},
+        "document": {},
+    }
     return Target(name=name, **(given | fields))  # type: ignore[arg-type]
 
 
@@ -68,7 +93,11 @@ def workload(name: str = "net", *, tool: str = "network", **fields: object) -> W
 
 
 def spec(
-    *, targets: Sequence[Target] | None = None, workloads: Sequence[WorkloadSpec] | None = None, method: Method | None = None, compare: bool = True
+    *,
+    targets: Sequence[Target] | None = None,
+    workloads: Sequence[WorkloadSpec] | None = None,
+    method: Method | None = None,
+    compare: bool = True,
 ) -> Spec:
     made = tuple(targets if targets is not None else (target("a"), target("b")))
     return Spec(

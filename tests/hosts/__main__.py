@@ -23,25 +23,50 @@ def main() -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m tests.hosts", description="Hosts with sshd in network namespaces of this machine, for tests.")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.hosts",
+        description="Hosts with sshd in network namespaces of this machine, for tests.",
+    )
     verbs = parser.add_subparsers(required=True)
     make = verbs.add_parser("up", help="make a bed")
     make.add_argument("count", type=int, help="how many hosts")
     make.add_argument("--name", default=DEFAULT_NAME)
-    make.add_argument("--hidden", type=int, default=0, metavar="N", help="how many of the last hosts only host1 reaches")
-    make.add_argument("--rate", default="50mbit", help="speed of every link in both directions, such as 1gbit, or unlimited (default: %(default)s)")
+    make.add_argument(
+        "--hidden",
+        type=int,
+        default=0,
+        metavar="N",
+        help="how many of the last hosts only host1 reaches",
+    )
+    make.add_argument(
+        "--rate",
+        default="50mbit",
+        help=(
+            "speed of every link in both directions, such as 1gbit, or unlimited (default:"
+            " %(default)s)"
+        ),
+    )
     make.add_argument("--mtu", type=int, default=1500)
-    make.add_argument("--vxlan", action="store_true", help="join the hosts that are not hidden by VXLAN: 10.244.N.0")
+    make.add_argument(
+        "--vxlan",
+        action="store_true",
+        help="join the hosts that are not hidden by VXLAN: 10.244.N.0",
+    )
     make.add_argument("--wireguard", action="store_true", help="join them by WireGuard: 10.77.0.N")
     make.add_argument("--disk", default="4g", help="size of each host's file system, in memory")
     make.set_defaults(do=_up)
-    for verb, function, text in (("status", _status, "show a bed"), ("down", _down, "remove a bed")):
+    for verb, function, text in (
+        ("status", _status, "show a bed"),
+        ("down", _down, "remove a bed"),
+    ):
         one = verbs.add_parser(verb, help=text)
         one.add_argument("name", nargs="?", default=DEFAULT_NAME)
         one.set_defaults(do=function)
     one.add_argument("--all", action="store_true", help="remove every bed")
     verbs.add_parser("list", help="list the beds").set_defaults(do=_list)
-    shell = verbs.add_parser("shell", help="run a shell or a command in a host, as root and without SSH")
+    shell = verbs.add_parser(
+        "shell", help="run a shell or a command in a host, as root and without SSH"
+    )
     shell.add_argument("host", help="such as host2")
     shell.add_argument("command", nargs=argparse.REMAINDER)
     shell.add_argument("--name", default=DEFAULT_NAME)
@@ -69,7 +94,10 @@ def _status(arguments: argparse.Namespace) -> None:
 def _show(bed: Bed) -> None:
     print(f"bed {bed.name}: {bed.ssh_config}, link {bed.rate or 'unlimited'}, MTU {bed.mtu}")
     for host in bed.hosts:
-        print(f"{host.name}\t{host.address}\t{host.address6}\tpid {host.pid}" + (f"\tbehind {host.jump}" if host.jump else ""))
+        print(
+            f"{host.name}\t{host.address}\t{host.address6}\tpid {host.pid}"
+            + (f"\tbehind {host.jump}" if host.jump else "")
+        )
 
 
 def _list(_: argparse.Namespace) -> None:
@@ -84,7 +112,9 @@ def _down(arguments: argparse.Namespace) -> None:
 
 def _shell(arguments: argparse.Namespace) -> None:
     host = load(arguments.name).host(arguments.host)
-    os.execvp("nsenter", ["nsenter", "-t", str(host.pid), "-a", *(arguments.command or ["/bin/sh"])])
+    os.execvp(
+        "nsenter", ["nsenter", "-t", str(host.pid), "-a", *(arguments.command or ["/bin/sh"])]
+    )
 
 
 if __name__ == "__main__":

@@ -25,7 +25,10 @@ INIT = Path(__file__).with_name("init.sh")
 DEFAULT_NAME = "bed"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,11}")
 _DEADLINE_S = 60.0
-_SWITCH = "read -r pid _ </proc/self/stat; echo $pid; exec </dev/null >/dev/null 2>&1; while :; do sleep 3600 & wait $!; done"
+_SWITCH = (
+    "read -r pid _ </proc/self/stat; echo $pid; exec </dev/null >/dev/null 2>&1; while :; do sleep"
+    " 3600 & wait $!; done"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,12 +65,23 @@ class Bed:
     def site(self, roles: Sequence[str], user: str = Login.PLAIN, **more: Any) -> dict[str, Any]:
         """A spec's site with the bed's hosts in these roles, in their order."""
         hosts = {role: host.site(user) for role, host in zip(roles, self.hosts, strict=False)}
-        return {"kind": "ssh", "ssh_config": str(self.ssh_config), "known_hosts": str(self.known_hosts), "hosts": hosts, **more}
+        return {
+            "kind": "ssh",
+            "ssh_config": str(self.ssh_config),
+            "known_hosts": str(self.known_hosts),
+            "hosts": hosts,
+            **more,
+        }
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         down(self.name)
 
 
@@ -87,10 +101,10 @@ def up(
         count: how many, up to 1000.
         name: the bed's; beds of different names live side by side.
         hidden: how many of the last hosts only host1 reaches.
-        rate: the speed of every host's link in both directions, as ``tc`` writes it ("200mbit"); unlimited unless given.
-        mtu: of every link.
-        disk: the size of each host's file system (memory; taken when written).
-        owner: the PID of a process with which the bed ends: when it is gone, the next ``up`` removes the bed.
+        rate: the speed of every host's link in both directions, as ``tc`` writes it ("200mbit");
+        unlimited unless given. mtu: of every link. disk: the size of each host's file system
+        (memory; taken when written). owner: the PID of a process with which the bed ends: when it
+        is gone, the next ``up`` removes the bed.
 
     Raises:
         BedError: no bed can be made here, or one of that name is there.
@@ -99,16 +113,29 @@ def up(
     if problem:
         raise BedError(problem)
     if not _NAME.fullmatch(name) or not 1 <= count <= 1000 or not 0 <= hidden < count:
-        raise BedError(f"bed {name!r}: expected a name of at most 12 of a-z, 0-9 and -, and 1 to 1000 hosts of which fewer are hidden")
+        raise BedError(
+            f"bed {name!r}: expected a name of at most 12 of a-z, 0-9 and -, and 1 to 1000 hosts of"
+            " which fewer are hidden"
+        )
     with _lock():
         _remove_orphans()
         if name in names():
             raise BedError(f"bed {name} is there already: python -m tests.hosts down {name}")
         taken = {int(state["subnet"]) for state in _states()}
-        plan = network.Plan(name=name, subnet=network.free_subnet(taken), count=count, hidden=hidden, mtu=mtu, rate=rate)
+        plan = network.Plan(
+            name=name,
+            subnet=network.free_subnet(taken),
+            count=count,
+            hidden=hidden,
+            mtu=mtu,
+            rate=rate,
+        )
         directory = network.directory(name)
         (directory / "hosts").mkdir(parents=True)
-        _save(directory, {"name": name, "subnet": plan.subnet, "owner": _identity(owner) if owner else None})
+        _save(
+            directory,
+            {"name": name, "subnet": plan.subnet, "owner": _identity(owner) if owner else None},
+        )
     try:
         return _build(plan, directory, disk)
     except BaseException:
@@ -138,7 +165,9 @@ def down(name: str = DEFAULT_NAME) -> None:
 
 def names() -> tuple[str, ...]:
     """The beds of which anything is there: a process, a link or a directory."""
-    directories = {path.name for path in HOME.iterdir() if path.is_dir()} if HOME.is_dir() else set()
+    directories = (
+        {path.name for path in HOME.iterdir() if path.is_dir()} if HOME.is_dir() else set()
+    )
     return tuple(sorted(directories | marked_names() | network.linked_names()))
 
 
@@ -150,10 +179,18 @@ def load(name: str = DEFAULT_NAME) -> Bed:
     """
     state = _state(network.directory(name))
     if "hosts" not in state:
-        raise BedError(f"bed {name}: there is no such bed (there are: {', '.join(names()) or 'none'})")
+        raise BedError(
+            f"bed {name}: there is no such bed (there are: {', '.join(names()) or 'none'})"
+        )
     directory = network.directory(name)
     hosts = tuple(Host(**{**host, "directory": directory}) for host in state["hosts"])
-    return Bed(**{**{key: state[key] for key in ("name", "switch", "subnet", "rate", "mtu")}, "hosts": hosts, "directory": directory})
+    return Bed(
+        **{
+            **{key: state[key] for key in ("name", "switch", "subnet", "rate", "mtu")},
+            "hosts": hosts,
+            "directory": directory,
+        }
+    )
 
 
 def _build(plan: network.Plan, directory: Path, disk: str) -> Bed:
@@ -167,9 +204,19 @@ def _build(plan: network.Plan, directory: Path, disk: str) -> Bed:
     keys, started = {}, {}
     for n in numbers:
         home = directory / "hosts" / f"host{n}"
-        keys[n] = files.write_host(home, f"host{n}", n, client, etc_hosts, network.host_network(plan, n), network.host_address(plan, n))
+        keys[n] = files.write_host(
+            home,
+            f"host{n}",
+            n,
+            client,
+            etc_hosts,
+            network.host_network(plan, n),
+            network.host_address(plan, n),
+        )
         started[n] = _Process(
-            ["sh", str(INIT), mark(plan.name), str(home), disk], ["--mount", "--uts", "--ipc", "--propagation=private"], home / "log"
+            ["sh", str(INIT), mark(plan.name), str(home), disk],
+            ["--mount", "--uts", "--ipc", "--propagation=private"],
+            home / "log",
         )
     network.make_switch(plan, switch)
     pids = {n: int(process.line()) for n, process in started.items()}
@@ -182,8 +229,21 @@ def _build(plan: network.Plan, directory: Path, disk: str) -> Bed:
         process.close()
     hosts = tuple(_host(plan, directory, n, pids[n], keys[n]) for n in numbers)
     addresses = {host.name: (host.address, host.address6) for host in hosts}
-    files.write_ssh(directory, {f"host{n}": key for n, key in keys.items()}, addresses, {host.name: host.jump for host in hosts if host.jump})
-    bed = Bed(name=plan.name, hosts=hosts, directory=directory, switch=switch, subnet=plan.subnet, rate=plan.rate, mtu=plan.mtu)
+    files.write_ssh(
+        directory,
+        {f"host{n}": key for n, key in keys.items()},
+        addresses,
+        {host.name: host.jump for host in hosts if host.jump},
+    )
+    bed = Bed(
+        name=plan.name,
+        hosts=hosts,
+        directory=directory,
+        switch=switch,
+        subnet=plan.subnet,
+        rate=plan.rate,
+        mtu=plan.mtu,
+    )
     _save(directory, {**_state(directory), **asdict(bed)})
     return bed
 
@@ -191,17 +251,39 @@ def _build(plan: network.Plan, directory: Path, disk: str) -> Bed:
 def _host(plan: network.Plan, directory: Path, number: int, pid: int, key: files.Key) -> Host:
     jump = "host1" if plan.is_hidden(number) else None
     address, address6 = plan.main_address(number), plan.main_address6(number)
-    return Host(name=f"host{number}", pid=pid, address=address, address6=address6, host_key=key.public, directory=directory, jump=jump)
+    return Host(
+        name=f"host{number}",
+        pid=pid,
+        address=address,
+        address6=address6,
+        host_key=key.public,
+        directory=directory,
+        jump=jump,
+    )
 
 
 class _Process:
-    """A program in new namespaces, detached from this process: it lives until the bed is removed."""
+    """A program in new namespaces, detached from this process: it lives until the bed is
+    removed.
+    """
 
     def __init__(self, program: Sequence[str], namespaces: Sequence[str], log: Path) -> None:
         self._log = log
-        argv = ["setsid", "--fork", "unshare", "--net", "--pid", "--fork", *namespaces, "--", *program]
+        argv = [
+            "setsid",
+            "--fork",
+            "unshare",
+            "--net",
+            "--pid",
+            "--fork",
+            *namespaces,
+            "--",
+            *program,
+        ]
         with log.open("wb") as errors:
-            parent = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, cwd="/")
+            parent = subprocess.Popen(
+                argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, cwd="/"
+            )
         parent.wait()
         assert parent.stdin is not None
         assert parent.stdout is not None
@@ -217,7 +299,10 @@ class _Process:
         ready, _, _ = select.select([self._stdout], [], [], _DEADLINE_S)
         line = self._stdout.readline() if ready else b""
         if not line:
-            raise BedError(f"{self._log.parent.name} did not start: {self._log.read_text().strip() or 'no message'}")
+            raise BedError(
+                f"{self._log.parent.name} did not start:"
+                f" {self._log.read_text().strip() or 'no message'}"
+            )
         return line.decode().strip()
 
     def go(self) -> None:
@@ -240,7 +325,9 @@ def _lock() -> Iterator[None]:
 
 
 def _states() -> Iterator[dict[str, Any]]:
-    return (state for path in HOME.iterdir() if path.is_dir() and "subnet" in (state := _state(path)))
+    return (
+        state for path in HOME.iterdir() if path.is_dir() and "subnet" in (state := _state(path))
+    )
 
 
 def _state(directory: Path) -> dict[str, Any]:

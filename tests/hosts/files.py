@@ -1,4 +1,6 @@
-"""The files of a bed: keys, the client's ssh_config and known_hosts, and what each host has of its own in /etc, /home and /root."""
+"""The files of a bed: keys, the client's ssh_config and known_hosts, and what each host has of its
+own in /etc, /home and /root.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ import shutil
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from cryptography.hazmat.primitives import serialization as codec
@@ -43,8 +46,15 @@ class Key:
     def new() -> Key:
         """A fresh one: 0.1 ms instead of a call of ssh-keygen."""
         key = Ed25519PrivateKey.generate()
-        private = key.private_bytes(codec.Encoding.PEM, codec.PrivateFormat.OpenSSH, codec.NoEncryption())
-        return Key(private=private, public=key.public_key().public_bytes(codec.Encoding.OpenSSH, codec.PublicFormat.OpenSSH).decode())
+        private = key.private_bytes(
+            codec.Encoding.PEM, codec.PrivateFormat.OpenSSH, codec.NoEncryption()
+        )
+        return Key(
+            private=private,
+            public=key.public_key()
+            .public_bytes(codec.Encoding.OpenSSH, codec.PublicFormat.OpenSSH)
+            .decode(),
+        )
 
 
 def write_client(directory: Path) -> Key:
@@ -55,11 +65,19 @@ def write_client(directory: Path) -> Key:
     return key
 
 
-def write_host(files: Path, name: str, number: int, client: Key, etc_hosts: str, network: str, address: str) -> Key:
+def write_host(
+    files: Path, name: str, number: int, client: Key, etc_hosts: str, network: str, address: str
+) -> Key:
     """What a host has of its own; its key."""
     etc, key = files / "etc", Key.new()
     (files / "mnt").mkdir(parents=True)
-    for directory, mode in ((etc, 0o755), (etc / "ssh", 0o755), (etc / "sudoers.d", 0o750), (files / "home", 0o755), (files / "root", 0o700)):
+    for directory, mode in (
+        (etc, 0o755),
+        (etc / "ssh", 0o755),
+        (etc / "sudoers.d", 0o750),
+        (files / "home", 0o755),
+        (files / "root", 0o700),
+    ):
         directory.mkdir(mode=mode)
     _write(etc / "hostname", f"{name}\n")
     _write(etc / "hosts", etc_hosts)
@@ -74,11 +92,18 @@ def write_host(files: Path, name: str, number: int, client: Key, etc_hosts: str,
     _write(etc / "sudoers.d" / "bed", SUDOERS, 0o440)
     _write_users(etc)
     for user, number_ in {Login.ROOT: 0, **USERS}.items():
-        _write_keys(files / "root" if user is Login.ROOT else files / "home" / user, number_, client)
+        _write_keys(
+            files / "root" if user is Login.ROOT else files / "home" / user, number_, client
+        )
     return key
 
 
-def write_ssh(directory: Path, keys: Mapping[str, Key], addresses: Mapping[str, Sequence[str]], jumps: Mapping[str, str]) -> None:
+def write_ssh(
+    directory: Path,
+    keys: Mapping[str, Key],
+    addresses: Mapping[str, Sequence[str]],
+    jumps: Mapping[str, str],
+) -> None:
     """The bed's ssh_config and known_hosts."""
     known = [f"{','.join([name, *addresses[name]])} {key.public}\n" for name, key in keys.items()]
     _write(directory / "known_hosts", "".join(known))
@@ -87,17 +112,24 @@ def write_ssh(directory: Path, keys: Mapping[str, Key], addresses: Mapping[str, 
         jump = f"  ProxyJump {jumps[name]}\n" if name in jumps else ""
         blocks.append(f"Host {name}\n  HostName {addresses[name][0]}\n{jump}")
     common = (
-        f"Host *\n  User {Login.PLAIN}\n  IdentityFile {directory}/id_ed25519\n  IdentitiesOnly yes\n  UserKnownHostsFile {directory}/known_hosts\n"
+        f"Host *\n  User {Login.PLAIN}\n  IdentityFile {directory}/id_ed25519\n  IdentitiesOnly"
+        f" yes\n  UserKnownHostsFile {directory}/known_hosts\n"
     )
     _write(directory / "ssh_config", "".join(blocks) + common)
 
 
 def _write_users(etc: Path) -> None:
     """The controller's users with /bin/sh for root, and the bed's."""
-    passwd = [line for line in Path("/etc/passwd").read_text().splitlines() if int(line.split(":")[2]) < 1000 or "nobody" in line]
+    passwd = [
+        line
+        for line in Path("/etc/passwd").read_text().splitlines()
+        if int(line.split(":")[2]) < 1000 or "nobody" in line
+    ]
     group = Path("/etc/group").read_text().splitlines()
     shadow = [f"{line.split(':')[0]}:*:19000:0:99999:7:::" for line in passwd]
-    passwd = ["root:x:0:0:root:/root:/bin/sh" if line.startswith("root:") else line for line in passwd]
+    passwd = [
+        "root:x:0:0:root:/root:/bin/sh" if line.startswith("root:") else line for line in passwd
+    ]
     hashed = _password_hash()
     for user, number in USERS.items():
         passwd.append(f"{user}:x:{number}:{number}::/home/{user}:/bin/sh")
@@ -108,10 +140,9 @@ def _write_users(etc: Path) -> None:
     _write(etc / "shadow", "\n".join(shadow) + "\n", 0o640)
 
 
-def _password_hash(known: list[str] = []) -> str:  # noqa: B006  # made once per process: it is slow on purpose
-    if not known:
-        known.append(call(["openssl", "passwd", "-6", "-stdin"], SUDO_PASSWORD).strip())
-    return known[0]
+@cache  # it is slow on purpose
+def _password_hash() -> str:
+    return call(["openssl", "passwd", "-6", "-stdin"], SUDO_PASSWORD).strip()
 
 
 def _write_keys(home: Path, owner: int, client: Key) -> None:

@@ -1,6 +1,8 @@
-"""The network of a bed: one bridge (two with hidden hosts) in a namespace of its own, a link per host, addresses, speeds.
+"""The network of a bed: one bridge (two with hidden hosts) in a namespace of its own, a link per
+host, addresses, speeds.
 
-The controller sits on the first bridge. Hidden hosts are on the second alone, which only the first host, their jump host, is on too.
+The controller sits on the first bridge. Hidden hosts are on the second alone, which only the first
+host, their jump host, is on too.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ FIRST_SUBNET, LAST_SUBNET = 128, 239  # 10.B.0.0/16, one B per bed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The addresses of a bed. Hosts count from 1; ``hidden`` of them, the last ones, are on the second bridge."""
+    """The addresses of a bed. Hosts count from 1; ``hidden`` of them, the last ones, are on the
+    second bridge.
+    """
 
     name: str
     subnet: int
@@ -28,7 +32,9 @@ class Plan:
 
     @property
     def controller_link(self) -> str:
-        """The controller's end of its link to the bed, the only trace of it outside of its namespaces."""
+        """The controller's end of its link to the bed, the only trace of it outside of its
+        namespaces.
+        """
         return f"bh-{self.name}"
 
     def is_hidden(self, number: int) -> bool:
@@ -36,7 +42,9 @@ class Plan:
         return number > self.count - self.hidden
 
     def address(self, number: int, back: bool = False) -> str:
-        """IPv4: 10.B.0.0/17 in front, 10.B.128.0/17 behind the jump host. Number 0 is the controller."""
+        """IPv4: 10.B.0.0/17 in front, 10.B.128.0/17 behind the jump host. Number 0 is the
+        controller.
+        """
         return str(ipaddress.ip_address(f"10.{self.subnet}.{128 if back else 0}.0") + 1 + number)
 
     def address6(self, number: int, back: bool = False) -> str:
@@ -53,9 +61,13 @@ class Plan:
 
 
 def free_subnet(taken: set[int]) -> int:
-    """A B for which the controller has no address and no route yet; ``taken`` are those of other beds."""
+    """A B for which the controller has no address and no route yet; ``taken`` are those of other
+    beds.
+    """
     known = call(["ip", "-4", "route", "show", "table", "all"]) + call(["ip", "-4", "addr"])
-    return next(b for b in range(FIRST_SUBNET, LAST_SUBNET) if b not in taken and f"10.{b}." not in known)
+    return next(
+        b for b in range(FIRST_SUBNET, LAST_SUBNET) if b not in taken and f"10.{b}." not in known
+    )
 
 
 def make_switch(plan: Plan, switch: int) -> None:
@@ -63,13 +75,52 @@ def make_switch(plan: Plan, switch: int) -> None:
     commands = "\n".join(
         line
         for bridge in ("front", "back")
-        for line in (f"link add {bridge} type bridge stp_state 0 forward_delay 0 mcast_snooping 0", f"link set {bridge} mtu 9000 up")
+        for line in (
+            f"link add {bridge} type bridge stp_state 0 forward_delay 0 mcast_snooping 0",
+            f"link set {bridge} mtu 9000 up",
+        )
     )
     call(["nsenter", "-t", str(switch), "-n", "ip", "-batch", "-"], commands)
     link, mtu = plan.controller_link, plan.mtu
-    call(["ip", "link", "add", link, "mtu", str(mtu), "type", "veth", "peer", "name", "controller", "mtu", str(mtu), "netns", str(switch)])
-    call(["nsenter", "-t", str(switch), "-n", "ip", "link", "set", "controller", "master", "front", "up"])
-    own = [f"addr add {plan.address(0)}/17 dev {link}", f"addr add {plan.address6(0)}/64 dev {link} nodad", f"link set {link} up"]
+    call(
+        [
+            "ip",
+            "link",
+            "add",
+            link,
+            "mtu",
+            str(mtu),
+            "type",
+            "veth",
+            "peer",
+            "name",
+            "controller",
+            "mtu",
+            str(mtu),
+            "netns",
+            str(switch),
+        ]
+    )
+    call(
+        [
+            "nsenter",
+            "-t",
+            str(switch),
+            "-n",
+            "ip",
+            "link",
+            "set",
+            "controller",
+            "master",
+            "front",
+            "up",
+        ]
+    )
+    own = [
+        f"addr add {plan.address(0)}/17 dev {link}",
+        f"addr add {plan.address6(0)}/64 dev {link} nodad",
+        f"link set {link} up",
+    ]
     call(["ip", "-batch", "-"], "\n".join(own))
 
 
@@ -81,7 +132,10 @@ def make_links(plan: Plan, switch: int, pids: dict[int, int]) -> None:
         bridges += ["back"] if number == 1 and plan.hidden else []
         for index, bridge in enumerate(bridges):
             port = f"{bridge[0]}{number}"
-            links.append(f"link add {port} mtu {plan.mtu} type veth peer name eth{index} mtu {plan.mtu} netns {pid}")
+            links.append(
+                f"link add {port} mtu {plan.mtu} type veth peer name eth{index} mtu {plan.mtu}"
+                f" netns {pid}"
+            )
             links.append(f"link set {port} master {bridge} up")
             if plan.rate:
                 limits.append(f"qdisc add dev {port} root tbf {shaping(plan.rate)}")
@@ -110,7 +164,9 @@ def host_address(plan: Plan, number: int) -> str:
 
 
 def remove_link(name: str) -> None:
-    """Remove the controller's link, if it is still there: it also goes with the namespace at its other end, at any moment."""
+    """Remove the controller's link, if it is still there: it also goes with the namespace at its
+    other end, at any moment.
+    """
     try:
         call(["ip", "link", "delete", f"bh-{name}"])
     except BedError:

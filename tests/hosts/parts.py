@@ -1,4 +1,6 @@
-"""What beds are made of on this machine: directories, marks on processes, and programs that are called."""
+"""What beds are made of on this machine: directories, marks on processes, and programs that are
+called.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +21,21 @@ class BedError(Exception):
 
 
 def missing(*programs: str) -> str | None:
-    """Why no bed whose hosts have ``programs`` can be made here, for a test to skip with; None where one can."""
+    """Why no bed whose hosts have ``programs`` can be made here, for a test to skip with; None
+    where one can.
+    """
     if os.geteuid() != 0:
         return "a bed of hosts needs root"
-    absent = [program for program in (*PROGRAMS, *programs) if shutil.which(program, path=_path()) is None]
+    absent = [
+        program for program in (*PROGRAMS, *programs) if shutil.which(program, path=_path()) is None
+    ]
     return f"a bed of hosts needs {', '.join(absent)}: run tests/setup" if absent else None
 
 
 def mark(name: str) -> str:
-    """The argument by which every process that holds a bed's namespaces is known, also when its directory is lost."""
+    """The argument by which every process that holds a bed's namespaces is known, also when its
+    directory is lost.
+    """
     return f"benchspec-bed={name}"
 
 
@@ -40,7 +48,12 @@ def marked(name: str) -> tuple[int, ...]:
 def marked_names() -> frozenset[str]:
     """The names of all beds of which a process is left."""
     prefix = mark("").encode()
-    return frozenset(a.removeprefix(prefix).decode() for _, arguments in _processes() for a in arguments if a.startswith(prefix))
+    return frozenset(
+        a.removeprefix(prefix).decode()
+        for _, arguments in _processes()
+        for a in arguments
+        if a.startswith(prefix)
+    )
 
 
 def call(argv: Sequence[str], text: str | None = None) -> str:
@@ -49,9 +62,19 @@ def call(argv: Sequence[str], text: str | None = None) -> str:
     Raises:
         BedError: it failed; with what it said.
     """
-    done = subprocess.run(argv, input=text, capture_output=True, text=True, check=False, env={**os.environ, "PATH": _path()})
+    done = subprocess.run(
+        argv,
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PATH": _path()},
+    )
     if done.returncode != 0:
-        raise BedError(f"{' '.join(argv)}: exit code {done.returncode}: {done.stderr.strip() or done.stdout.strip()}\n{text or ''}")
+        raise BedError(
+            f"{' '.join(argv)}: exit code {done.returncode}:"
+            f" {done.stderr.strip() or done.stdout.strip()}\n{text or ''}"
+        )
     return done.stdout
 
 

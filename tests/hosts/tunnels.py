@@ -1,4 +1,6 @@
-"""Networks over the hosts' own, by the very scripts of specs/testbed: VXLAN as flannel makes it, and WireGuard."""
+"""Networks over the hosts' own, by the very scripts of specs/testbed: VXLAN as flannel makes it,
+and WireGuard.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Golden pages of the sample run. ``python -m tests.reports.goldens`` (from the checkout) writes them anew; read the difference then."""
+"""Golden pages of the sample run. ``python -m tests.reports.goldens`` (from the checkout) writes
+them anew; read the difference then.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,8 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from benchspec.reports.docs_pages import render_docs
-from benchspec.reports.render import render_report, write_report
+from benchspec.reports.output.docs_pages import render_docs
+from benchspec.reports.output.render import render_report, write_report
 from tests.reports.sample_run import make_analysis, make_run
 
 DIRECTORY = Path(__file__).parents[1] / "data" / "reports" / "azure"

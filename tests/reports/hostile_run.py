@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchspec.engine.analysis.model import Analysis
-from benchspec.engine.results import ClaimCheck, ClaimState, Fact, FactSet, Finding, FindingLevel, RunData
+from benchspec.engine.facts.catalogue import fact_kinds
+from benchspec.engine.model.results import (
+    ClaimCheck,
+    ClaimState,
+    Fact,
+    FactSet,
+    Finding,
+    FindingLevel,
+    RunData,
+)
 from tests.reports.sample_run import make_analysis, make_run
 
 HOSTILE = (
@@ -40,16 +49,34 @@ def make_hostile_run() -> RunData:
     run = make_run()
     text = iter(HOSTILE * 40)
     targets = tuple(replace(t, title=next(text)) for t in run.spec.targets)
-    workloads = tuple(replace(w, title=next(text), parameters={next(text): next(text)}) for w in run.spec.workloads)
+    workloads = tuple(
+        replace(w, title=next(text), parameters={next(text): next(text)})
+        for w in run.spec.workloads
+    )
     spec = replace(
-        run.spec, title=next(text), description="\n\n".join(HOSTILE), targets=targets, workloads=workloads, labels={next(text): next(text)}
+        run.spec,
+        title=next(text),
+        description="\n\n".join(HOSTILE),
+        targets=targets,
+        workloads=workloads,
+        labels={next(text): next(text)},
     )
     return replace(
         run,
         spec=spec,
-        facts=tuple(FactSet(target=t.name, site=h, when="before", observed_at=0.0, facts=_facts()) for t, h in zip(targets, HOSTILE, strict=False)),
-        claims=tuple(ClaimCheck(target="c11n", fact=h, declared=h, observed=h, state=ClaimState.MISMATCH, source=h) for h in HOSTILE),
-        findings=tuple(Finding(code="F999", level=FindingLevel.NOTE, message=h, target=h) for h in HOSTILE),
+        facts=tuple(
+            FactSet(target=t.name, site=h, when="before", observed_at=0.0, facts=_facts())
+            for t, h in zip(targets, HOSTILE, strict=False)
+        ),
+        claims=tuple(
+            ClaimCheck(
+                target="c11n", fact=h, declared=h, observed=h, state=ClaimState.MISMATCH, source=h
+            )
+            for h in HOSTILE
+        ),
+        findings=tuple(
+            Finding(code="F999", level=FindingLevel.NOTE, message=h, target=h) for h in HOSTILE
+        ),
         trials=tuple(replace(t, error=next(text)) if t.error else t for t in run.trials),
         skipped={key: next(text) for key in run.skipped},
     )
@@ -59,5 +86,14 @@ def make_hostile_analysis(run: RunData) -> Analysis:
     return make_analysis(run)
 
 
+_SHOWN = [name for name, kind in fact_kinds().items() if not kind.private and not kind.moves]
+assert len(_SHOWN) > len(HOSTILE)
+
+
 def _facts() -> tuple[Fact, ...]:
-    return (*tuple(Fact(name=f"x.{i}", value=h, source=h) for i, h in enumerate(HOSTILE)), Fact(name=HOSTILE[0], value=[HOSTILE[1]], source=""))
+    return (
+        *tuple(
+            Fact(name=name, value=h, source=h) for name, h in zip(_SHOWN, HOSTILE, strict=False)
+        ),
+        Fact(name=HOSTILE[0], value=[HOSTILE[1]], source=""),
+    )

@@ -1,4 +1,6 @@
-"""A plausible finished run made by hand: two systems, network, storage and a service, with everything a page must be able to say."""
+"""A plausible finished run made by hand: two systems, network, storage and a service, with
+everything a page must be able to say.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from dataclasses import replace
 
 from benchspec.engine.analysis.analyse import analyse
 from benchspec.engine.analysis.model import Analysis
-from benchspec.engine.results import (
+from benchspec.engine.model.results import (
     ClaimCheck,
     ClaimState,
     Direction,
@@ -25,7 +27,7 @@ from benchspec.engine.results import (
     TrialKind,
     TrialStatus,
 )
-from benchspec.engine.spec import (
+from benchspec.engine.model.spec import (
     Comparison,
     Experiment,
     Layer,
@@ -43,16 +45,39 @@ from benchspec.engine.spec import (
 
 METRICS: Mapping[str, tuple[Metric, ...]] = {
     "iperf3": (
-        Metric(name="throughput", title="Throughput", unit="bit/s", direction=Direction.HIGHER, limits=("network.throughput",)),
+        Metric(
+            name="throughput",
+            title="Throughput",
+            unit="bit/s",
+            direction=Direction.HIGHER,
+            limits=("network.throughput",),
+        ),
         Metric(name="retransmits", title="Retransmits", unit="1", direction=Direction.LOWER),
-        Metric(name="cpu.local", title="CPU of the client", unit="ratio", direction=Direction.LOWER),
+        Metric(
+            name="cpu.local", title="CPU of the client", unit="ratio", direction=Direction.LOWER
+        ),
     ),
     "fio": (
-        Metric(name="iops.read", title="Read IOPS", unit="1/s", direction=Direction.HIGHER, limits=("storage.iops",)),
-        Metric(name="throughput.write", title="Write throughput", unit="B/s", direction=Direction.HIGHER),
-        Metric(name="latency.read.mean", title="Mean read latency", unit="s", direction=Direction.LOWER),
+        Metric(
+            name="iops.read",
+            title="Read IOPS",
+            unit="1/s",
+            direction=Direction.HIGHER,
+            limits=("storage.iops",),
+        ),
+        Metric(
+            name="throughput.write",
+            title="Write throughput",
+            unit="B/s",
+            direction=Direction.HIGHER,
+        ),
+        Metric(
+            name="latency.read.mean", title="Mean read latency", unit="s", direction=Direction.LOWER
+        ),
     ),
-    "service": (Metric(name="latency.p99", title="Latency P99", unit="s", direction=Direction.LOWER),),
+    "service": (
+        Metric(name="latency.p99", title="Latency P99", unit="s", direction=Direction.LOWER),
+    ),
 }
 JOB = {"read_iops": {"job": "read_iops"}, "write_bw": {"job": "write_bw"}}
 CENTRES: Mapping[str, Mapping[str, Mapping[str, tuple[float, float]]]] = {
@@ -66,7 +91,9 @@ CENTRES: Mapping[str, Mapping[str, Mapping[str, tuple[float, float]]]] = {
         "iops.read": {"aks": (500.4, 0.002), "c11n": (499.1, 0.002)},
         "latency.read.mean": {"aks": (0.2557, 0.004), "c11n": (0.2561, 0.004)},
     },
-    "storage[job=write_bw]": {"throughput.write": {"aks": (58.1e6, 0.004), "c11n": (58.7e6, 0.004)}},
+    "storage[job=write_bw]": {
+        "throughput.write": {"aks": (58.1e6, 0.004), "c11n": (58.7e6, 0.004)}
+    },
     "vault": {"latency.p99": {"aks": (0.0214, 0.05), "c11n": (0.0181, 0.05)}},
 }
 PRIMARY = {"iperf3": "throughput", "fio": "iops.read{job=read_iops}", "service": "latency.p99"}
@@ -77,10 +104,32 @@ def _target(name: str, title: str, price: float | None = None) -> Target:
     site = Site(name=name, runner="kubernetes", options={})
     source, day = "https://learn.example.org/disks", "2023-03-20"
     limits = (
-        Limit(metric="storage.iops", sustained=500.0, burst=600.0, unit="1/s", layer=Layer.GOODPUT, applies_to="disk", source=source, as_of=day),
-        Limit(metric="network.throughput", sustained=1.25e9, burst=1.25e9, unit="bit/s", layer=Layer.WIRE, applies_to=None, source=source, as_of=day),
+        Limit(
+            metric="storage.iops",
+            sustained=500.0,
+            burst=600.0,
+            unit="1/s",
+            layer=Layer.GOODPUT,
+            applies_to="disk",
+            source=source,
+            as_of=day,
+        ),
+        Limit(
+            metric="network.throughput",
+            sustained=1.25e9,
+            burst=1.25e9,
+            unit="bit/s",
+            layer=Layer.WIRE,
+            applies_to=None,
+            source=source,
+            as_of=day,
+        ),
     )
-    cost = None if price is None else Price(per_hour=price, currency="USD", source="https://prices.example.org", as_of=day)
+    cost = (
+        None
+        if price is None
+        else Price(per_hour=price, currency="USD", source="https://prices.example.org", as_of=day)
+    )
     return Target(
         name=name,
         title=title,
@@ -97,11 +146,24 @@ def make_spec() -> Spec:
         api_version="benchspec/v1",
         name="constellation-azure",
         title="Constellation against AKS on Azure",
-        description="Storage and network of two Kubernetes clusters on confidential VMs.\n\nBoth clusters run on the same machine type.",
+        description=(
+            "Storage and network of two Kubernetes clusters on confidential VMs.\n\nBoth clusters"
+            " run on the same machine type."
+        ),
         targets=(_target("c11n", "Constellation", 0.24), _target("aks", "AKS", 0.20)),
         workloads=(
-            WorkloadSpec(name="network", title="Network", tool="iperf3", parameters={"duration": "10 s", "omit": "1 s"}),
-            WorkloadSpec(name="storage", title="Storage", tool="fio", parameters={"size": "10 GiB", "runtime": "60 s", "direct": True}),
+            WorkloadSpec(
+                name="network",
+                title="Network",
+                tool="iperf3",
+                parameters={"duration": "10 s", "omit": "1 s"},
+            ),
+            WorkloadSpec(
+                name="storage",
+                title="Storage",
+                tool="fio",
+                parameters={"size": "10 GiB", "runtime": "60 s", "direct": True},
+            ),
             WorkloadSpec(name="vault", title="Vault", tool="service", parameters={"workers": 1300}),
         ),
         method=Method(seed=20230320, cooldown_s=5.0),
@@ -113,11 +175,16 @@ def make_spec() -> Spec:
 
 def make_experiments() -> tuple[Experiment, ...]:
     tools = {"network": "iperf3", "storage": "fio", "vault": "service"}
+    parameters = {each.name: each.parameters for each in make_spec().workloads}
     found: list[Experiment] = []
     for cell in (*CENTRES, "network[path=node-port]"):
         workload, _, rest = cell.partition("[")
-        point = tuple((axis, label) for axis, _, label in [rest.removesuffix("]").partition("=")] if axis)
-        primary = "throughput.write{job=write_bw}" if "write_bw" in cell else PRIMARY[tools[workload]]
+        point = tuple(
+            (axis, label) for axis, _, label in [rest.removesuffix("]").partition("=")] if axis
+        )
+        primary = (
+            "throughput.write{job=write_bw}" if "write_bw" in cell else PRIMARY[tools[workload]]
+        )
         for target in ("aks", "c11n"):
             digest = f"{len(found) + 1:02x}" * 32
             found.append(
@@ -128,7 +195,7 @@ def make_experiments() -> tuple[Experiment, ...]:
                     title=cell,
                     point=point,
                     tool=tools[workload],
-                    parameters={},
+                    parameters=parameters[workload],
                     primary=primary,
                     roles=(RolePlace(role=Role.CLIENT, site=target),),
                     gates={"min_duration": 9.0, "max_error_ratio": 0.001},
@@ -137,7 +204,9 @@ def make_experiments() -> tuple[Experiment, ...]:
     return tuple(found)
 
 
-def _measurements(experiment: Experiment, session: int, noise: random.Random) -> Iterator[Measurement]:
+def _measurements(
+    experiment: Experiment, session: int, noise: random.Random
+) -> Iterator[Measurement]:
     labels = JOB.get(dict(experiment.point).get("job", ""), {})
     units = {metric.name: metric.unit for metric in METRICS[experiment.tool]}
     for name, by_target in CENTRES[experiment.cell].items():
@@ -146,7 +215,9 @@ def _measurements(experiment: Experiment, session: int, noise: random.Random) ->
         yield Measurement(metric=name, value=float(f"{value:.9g}"), unit=units[name], labels=labels)
 
 
-def make_trials(experiments: tuple[Experiment, ...], skipped: Mapping[str, str], sessions: int = 10) -> tuple[Trial, ...]:
+def make_trials(
+    experiments: tuple[Experiment, ...], skipped: Mapping[str, str], sessions: int = 10
+) -> tuple[Trial, ...]:
     noise, trials = random.Random(20230320), list[Trial]()
     for session in range(1, sessions + 1):
         for experiment in experiments:
@@ -157,7 +228,9 @@ def make_trials(experiments: tuple[Experiment, ...], skipped: Mapping[str, str],
     return tuple(trials)
 
 
-def _trial(experiment: Experiment, session: int, index: int, sequence: int, noise: random.Random) -> Trial:
+def _trial(
+    experiment: Experiment, session: int, index: int, sequence: int, noise: random.Random
+) -> Trial:
     kind = TrialKind.WARMUP if index == 0 else TrialKind.MEASURED
     measurements = tuple(_measurements(experiment, session, noise))
     raw = (RawFile(path=f"raw/{sequence}/client.stdout", size=4096, sha256="00" * 32),)
@@ -177,11 +250,28 @@ def _trial(experiment: Experiment, session: int, index: int, sequence: int, nois
         gates=(GateResult(name="min_duration", bound=9.0, observed=10.0, passed=True),),
         usage={"client": {"cpu.user": 0.2 if experiment.target == "aks" else 0.41}},
     )
-    if (session, index, experiment.cell, experiment.target) == (3, 2, "network[path=pod-to-pod]", "c11n"):
+    if (session, index, experiment.cell, experiment.target) == (
+        3,
+        2,
+        "network[path=pod-to-pod]",
+        "c11n",
+    ):
         gate = GateResult(name="min_duration", bound=9.0, observed=2.5, passed=False)
         return replace(trial, status=TrialStatus.INVALID, gates=(gate,))
-    if (session, index, experiment.cell, experiment.target) == (6, 1, "storage[job=write_bw]", "aks"):
-        return replace(trial, status=TrialStatus.FAILED, measurements=(), exit_code=1, error="fio: no space left on device", error_kind="RunFailed")
+    if (session, index, experiment.cell, experiment.target) == (
+        6,
+        1,
+        "storage[job=write_bw]",
+        "aks",
+    ):
+        return replace(
+            trial,
+            status=TrialStatus.FAILED,
+            measurements=(),
+            exit_code=1,
+            error="fio: no space left on device",
+            error_kind="RunFailed",
+        )
     return trial
 
 
@@ -198,16 +288,38 @@ def make_facts() -> tuple[FactSet, ...]:
         )
 
     return (
-        FactSet(target="aks", site="aks", when="before", observed_at=START, facts=facts(1500, "5.15.0-1034-azure", 4)),
-        FactSet(target="c11n", site="c11n", when="before", observed_at=START, facts=facts(1400, "6.1.18", 4)),
-        FactSet(target="c11n", site="c11n", when="after", observed_at=START + 9000, facts=facts(1400, "6.1.19", 4)),
+        FactSet(
+            target="aks",
+            site="aks",
+            when="before",
+            observed_at=START,
+            facts=facts(1500, "5.15.0-1034-azure", 4),
+        ),
+        FactSet(
+            target="c11n",
+            site="c11n",
+            when="before",
+            observed_at=START,
+            facts=facts(1400, "6.1.18", 4),
+        ),
+        FactSet(
+            target="c11n",
+            site="c11n",
+            when="after",
+            observed_at=START + 9000,
+            facts=facts(1400, "6.1.19", 4),
+        ),
     )
 
 
 def make_run() -> RunData:
-    """Ten sessions of three trials; one cell skipped, one with four sessions, one trial invalid, one failed."""
+    """Ten sessions of three trials; one cell skipped, one with four sessions, one trial invalid,
+    one failed.
+    """
     experiments = make_experiments()
-    skipped = {e.id: "node ports are closed on this cluster" for e in experiments if "node-port" in e.cell}
+    skipped = {
+        e.id: "node ports are closed on this cluster" for e in experiments if "node-port" in e.cell
+    }
     return RunData(
         run_id="constellation-azure-20230320-081320-a1b2c3",
         manifest={
@@ -224,13 +336,43 @@ def make_run() -> RunData:
         trials=make_trials(experiments, skipped),
         facts=make_facts(),
         claims=(
-            ClaimCheck(target="aks", fact="cpu.count", declared=4, observed=4, state=ClaimState.MATCH, source="nproc"),
-            ClaimCheck(target="c11n", fact="net.mtu", declared=1500, observed=1400, state=ClaimState.MISMATCH, source="/sys/class/net/eth0/mtu"),
-            ClaimCheck(target="c11n", fact="cvm.technology", declared="sev-snp", observed=None, state=ClaimState.UNKNOWN),
+            ClaimCheck(
+                target="aks",
+                fact="cpu.count",
+                declared=4,
+                observed=4,
+                state=ClaimState.MATCH,
+                source="nproc",
+            ),
+            ClaimCheck(
+                target="c11n",
+                fact="net.mtu",
+                declared=1500,
+                observed=1400,
+                state=ClaimState.MISMATCH,
+                source="/sys/class/net/eth0/mtu",
+            ),
+            ClaimCheck(
+                target="c11n",
+                fact="cvm.technology",
+                declared="sev-snp",
+                observed=None,
+                state=ClaimState.UNKNOWN,
+            ),
         ),
         findings=(
-            Finding(code="F101", level=FindingLevel.ERROR, message="net.mtu is 1400, the spec says 1500", target="c11n"),
-            Finding(code="F301", level=FindingLevel.WARNING, message="min_duration: observed 2.5, expected at least 9", sequence=100),
+            Finding(
+                code="F101",
+                level=FindingLevel.ERROR,
+                message="net.mtu is 1400, the spec says 1500",
+                target="c11n",
+            ),
+            Finding(
+                code="F301",
+                level=FindingLevel.WARNING,
+                message="min_duration: observed 2.5, expected at least 9",
+                sequence=100,
+            ),
         ),
         skipped=skipped,
     )

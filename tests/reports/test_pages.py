@@ -12,12 +12,12 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from benchspec.engine.errors import SpecError
-from benchspec.reports import confined
-from benchspec.reports.escape import MarkdownText, code_span, escape_markdown
-from benchspec.reports.html import render_page as render_html
-from benchspec.reports.markdown import render_page, render_summary
-from benchspec.reports.view import build_view
+from benchspec.engine.model.errors import SpecError
+from benchspec.reports.output.escape import MarkdownText, code_span, escape_markdown
+from benchspec.reports.output.html import render_page as render_html
+from benchspec.reports.output.markdown import render_page, render_summary
+from benchspec.reports.page.view import build_view
+from benchspec.reports.sandbox import confined
 from tests.reports.goldens import DIRECTORY, make_goldens
 from tests.reports.hostile_run import HOSTILE, make_hostile_analysis, make_hostile_run
 from tests.reports.sample_run import make_analysis, make_run
@@ -39,18 +39,31 @@ def tokens(page: str) -> Iterator[Token]:
 def test_the_sample_gives_its_golden_bytes(name: str) -> None:
     golden = DIRECTORY / name
     assert golden.is_file(), "python -m tests.reports.goldens writes it"
-    assert make_goldens()[name] == golden.read_bytes(), "if the change is wanted: python -m tests.reports.goldens, then read the difference"
+    assert make_goldens()[name] == golden.read_bytes(), (
+        "if the change is wanted: python -m tests.reports.goldens, then read the difference"
+    )
 
 
 def test_no_golden_file_is_left_over() -> None:
-    assert {str(path.relative_to(DIRECTORY)) for path in DIRECTORY.rglob("*") if path.is_file()} == set(make_goldens())
+    assert {
+        str(path.relative_to(DIRECTORY)) for path in DIRECTORY.rglob("*") if path.is_file()
+    } == set(make_goldens())
 
 
 def test_another_process_with_another_hash_seed_gives_the_same_bytes() -> None:
-    program = "from hashlib import sha256; from tests.reports.goldens import make_goldens as g; print(sha256(repr(g()).encode()).hexdigest())"
+    program = (
+        "from hashlib import sha256; from tests.reports.goldens import make_goldens as g;"
+        " print(sha256(repr(g()).encode()).hexdigest())"
+    )
     root = Path(__file__).parents[2]
     digests = {
-        subprocess.run([sys.executable, "-c", program], cwd=root, env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, check=True).stdout
+        subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=root,
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
         for seed in ("1", "2")
     }
     assert len(digests) == 1
@@ -96,12 +109,31 @@ def count(page: str, tag: str) -> int:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_escaped_text_reads_as_itself_wherever_it_stands(text: str) -> None:
-    shown = " ".join(text.split()).replace("\u202e", "\ufffd").replace("\u202c", "\ufffd").replace("\x1b", "\ufffd").replace("\x00", "\ufffd")
+    shown = (
+        " ".join(text.split())
+        .replace("\u202e", "\ufffd")
+        .replace("\u202c", "\ufffd")
+        .replace("\x1b", "\ufffd")
+        .replace("\x00", "\ufffd")
+    )
     for before, after in (("", ""), ("- ", ""), ("# ", ""), ("word ", " word")):
-        inline = [t for t in MarkdownIt("commonmark").enable("table").parse(f"{before}{escape_markdown(text)}{after}") if t.type == "inline"]
+        inline = [
+            t
+            for t in (
+                MarkdownIt("commonmark")
+                .enable("table")
+                .parse(f"{before}{escape_markdown(text)}{after}")
+            )
+            if t.type == "inline"
+        ]
         assert len(inline) == 1
-        assert all(child.type in ("text", "text_special", "entity") for child in inline[0].children or ())
-        assert "".join(c.content for c in inline[0].children or ()) == f"{before.strip('#- ')} {shown}{after}".strip()
+        assert all(
+            child.type in ("text", "text_special", "entity") for child in inline[0].children or ()
+        )
+        assert (
+            "".join(c.content for c in inline[0].children or ())
+            == f"{before.strip('#- ')} {shown}{after}".strip()
+        )
 
 
 def test_code_spans_hold_text_that_code_can_hold() -> None:
@@ -122,7 +154,12 @@ def test_a_page_has_no_time_of_its_own_and_says_what_was_not_measured() -> None:
 
 
 def test_absent_prices_and_limits_have_no_column() -> None:
-    bare = replace(RUN, spec=replace(RUN.spec, targets=tuple(replace(t, price=None, limits=()) for t in RUN.spec.targets)))
+    bare = replace(
+        RUN,
+        spec=replace(
+            RUN.spec, targets=tuple(replace(t, price=None, limits=()) for t in RUN.spec.targets)
+        ),
+    )
     page = render_page(build_view(bare, make_analysis(bare))).decode()
     assert "Per price" in render_page(VIEW).decode()
     assert "Per price" not in page
@@ -152,10 +189,11 @@ def test_a_summary_is_short_and_names_established_differences_first() -> None:
 def test_an_author_template_sees_the_view_and_prints_sentences(tmp_path: Path) -> None:
     template = tmp_path / "mine.md.j2"
     template.write_text(
-        "{% for w in view.workloads %}{% for c in w.cells %}{% for x in c.comparisons %}* {{ x }}\n{% endfor %}{% endfor %}{% endfor %}"
+        "{% for w in view.workloads %}{% for c in w.cells %}{% for x in c.comparisons %}* {{ x"
+        " }}\n{% endfor %}{% endfor %}{% endfor %}"
     )
     page = render_page(VIEW, template).decode()
-    assert "On Constellation the mean throughput is 13.03 % lower than on AKS" in page
+    assert "On Constellation the throughput (geometric mean) is 13.03 % lower than on AKS" in page
 
 
 def test_an_author_template_can_extend_its_own_parts_and_the_built_in_page(tmp_path: Path) -> None:
@@ -175,6 +213,7 @@ def test_an_author_template_can_extend_its_own_parts_and_the_built_in_page(tmp_p
         ("\n{% include 'other.j2' %}", None, "other.j2"),
         ("{% include '../secret.j2' %}", None, "secret.j2"),
         ("{% include 'link.j2' %}", None, "link.j2"),
+        ("{% include '../sandbox.py' %}", None, "sandbox.py"),  # beside the built-in templates
         ("{{ view.__class__.__mro__ }}", 1, "__class__"),
         ("{{ ''.join.__globals__ }}", 1, "__globals__"),
         ("{{ view.title|tojson }}", 1, "tojson"),
@@ -185,14 +224,20 @@ def test_an_author_template_can_extend_its_own_parts_and_the_built_in_page(tmp_p
         ("{{ '{:>1000000000}'.format(1) }}", 1, "format"),
         ("{{ 'x'.ljust(1000000000) }}", 1, "ljust"),
         ("{% for a in range(1000000000) %}x{% endfor %}", 1, "range"),
-        ("{% for a in range(9999) %}{% for b in range(9999) %}x{% endfor %}{% endfor %}", 1, "range"),
+        (
+            "{% for a in range(9999) %}{% for b in range(9999) %}x{% endfor %}{% endfor %}",
+            1,
+            "range",
+        ),
         ("{% macro m() %}{{ m() }}{% endmacro %}\n{{ m() }}", 1, "recursion"),
         ("{{ view.title / 2 }}", 1, "unsupported"),
         ("{{ view.title.nothing() }}", 1, "nothing"),
         ("{% set x = view.workloads.append(1) %}", 1, "append"),
     ],
 )
-def test_a_wrong_template_is_named_with_file_and_line(tmp_path: Path, source: str, line: int | None, message: str) -> None:
+def test_a_wrong_template_is_named_with_file_and_line(
+    tmp_path: Path, source: str, line: int | None, message: str
+) -> None:
     (tmp_path.parent / "secret.j2").write_text("secret")
     inside = tmp_path / "templates"
     inside.mkdir()
@@ -205,7 +250,9 @@ def test_a_wrong_template_is_named_with_file_and_line(tmp_path: Path, source: st
     assert (caught.value.where or "").endswith(f"mine.md.j2:{line}" if line else "mine.md.j2")
 
 
-DOUBLED = "{%% set ns = namespace(x=%s) %%}{%% for i in range(60) %%}{%% set ns.x = %s %%}{%% endfor %%}"
+DOUBLED = (
+    "{%% set ns = namespace(x=%s) %%}{%% for i in range(60) %%}{%% set ns.x = %s %%}{%% endfor %%}"
+)
 
 
 @pytest.mark.parametrize(
@@ -218,7 +265,9 @@ DOUBLED = "{%% set ns = namespace(x=%s) %%}{%% for i in range(60) %%}{%% set ns.
         "{{ [1]|batch(1000000000, 'x')|list|length }}",
     ],
 )
-def test_a_template_gets_no_more_than_some_memory(tmp_path: Path, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_template_gets_no_more_than_some_memory(
+    tmp_path: Path, source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(confined, "MEMORY", 64 * 2**20)
     template = tmp_path / "mine.md.j2"
     template.write_text(source)
@@ -227,7 +276,9 @@ def test_a_template_gets_no_more_than_some_memory(tmp_path: Path, source: str, m
     assert caught.value.where == "mine.md.j2"
 
 
-def test_a_template_gets_no_more_than_some_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_template_gets_no_more_than_some_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(confined, "CPU_S", 1)
     template = tmp_path / "mine.md.j2"
     template.write_text("{% set n = view.raw %}" + "{% for a in n %}" * 12 + "{% endfor %}" * 12)
@@ -235,7 +286,9 @@ def test_a_template_gets_no_more_than_some_time(tmp_path: Path, monkeypatch: pyt
         render_page(VIEW, template)
 
 
-def test_a_bug_while_rendering_is_no_spec_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_bug_while_rendering_is_no_spec_error(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(RuntimeError, match="ended with 1"):
         confined.confined(lambda: str(dict[str, str]()["lost"]), "page")
     assert "KeyError: 'lost'" in capfd.readouterr().err
@@ -244,7 +297,8 @@ def test_a_bug_while_rendering_is_no_spec_error(tmp_path: Path, capfd: pytest.Ca
 def test_what_an_author_template_prints_is_escaped(tmp_path: Path) -> None:
     template = tmp_path / "mine.md.j2"
     template.write_text(
-        "{% macro m(x) %}({{ x }}){% endmacro %}{% set s = '<b>[x](y)' %}{{ s }} {{ m(s) }} {{ s|e }} {{ [s]|join }} {{ view.labels[1:]|length + 3 }}"
+        "{% macro m(x) %}({{ x }}){% endmacro %}{% set s = '<b>[x](y)' %}{{ s }} {{ m(s) }} {{ s|e"
+        " }} {{ [s]|join }} {{ view.labels[1:]|length + 3 }}"
     )
     escaped = "&lt;b&gt;&#91;x&#93;(y)"
     assert render_page(VIEW, template).decode() == f"{escaped} ({escaped}) {escaped} {escaped} 3\n"

@@ -1,4 +1,6 @@
-"""A trial without a runner: a workload's commands as processes of this machine, in directories of their own."""
+"""A trial without a runner: a workload's commands as processes of this machine, in directories of
+their own.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,22 @@ from pathlib import Path
 
 import pytest
 
-from benchspec.engine.ports import Command, Commands, Completed, Endpoint, Surroundings, Workload
-from benchspec.engine.spec import Experiment, Json, Role, RolePlace
+from benchspec.engine.model.contract.values import (
+    Command,
+    Commands,
+    Completed,
+    Endpoint,
+    Surroundings,
+)
+from benchspec.engine.model.contract.workload import Workload
+from benchspec.engine.model.spec import Experiment, Json, Role, RolePlace
 
 
 def experiment(
-    workload: Workload, parameters: Mapping[str, Json], storage: Mapping[str, Json] | None = None, cpus: tuple[int, ...] = ()
+    workload: Workload,
+    parameters: Mapping[str, Json],
+    storage: Mapping[str, Json] | None = None,
+    cpus: tuple[int, ...] = (),
 ) -> Experiment:
     """One experiment of ``workload`` here."""
     return Experiment(
@@ -35,7 +47,10 @@ def experiment(
 
 def surroundings(workdir: Path | str, host: str = "127.0.0.1", port: int = 5201) -> Surroundings:
     """One directory and one endpoint for all roles."""
-    return Surroundings(endpoints={role: Endpoint(host=host, port=port) for role in Role}, workdirs={role: str(workdir) for role in Role})
+    return Surroundings(
+        endpoints={role: Endpoint(host=host, port=port) for role in Role},
+        workdirs={role: str(workdir) for role in Role},
+    )
 
 
 def require(executable: str) -> None:
@@ -61,8 +76,16 @@ def run(commands: Commands, workdir: Path) -> list[Completed]:
 
 def _run(command: Command, workdir: Path) -> Completed:
     started = time.time()
-    process = subprocess.run(command.argv, cwd=workdir, capture_output=True, timeout=min(command.timeout_s, 30), check=False)
-    files = {name: (workdir / name).read_bytes() for name in command.fetch if (workdir / name).exists()}
+    process = subprocess.run(
+        command.argv,
+        cwd=workdir,
+        capture_output=True,
+        timeout=min(command.timeout_s, 30),
+        check=False,
+    )
+    files = {
+        name: (workdir / name).read_bytes() for name in command.fetch if (workdir / name).exists()
+    }
     return Completed(
         argv=command.argv,
         exit_code=process.returncode,
@@ -76,8 +99,13 @@ def _run(command: Command, workdir: Path) -> Completed:
 
 @contextlib.contextmanager
 def serving(commands: Commands) -> Iterator[None]:
-    """The servers of ``commands``, each ready when a TCP connection succeeds, as runners on other hosts find out."""
-    processes = [subprocess.Popen(server.command.argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for server in commands.servers]
+    """The servers of ``commands``, each ready when a TCP connection succeeds, as runners on other
+    hosts find out.
+    """
+    processes = [
+        subprocess.Popen(server.command.argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for server in commands.servers
+    ]
     try:
         for server in commands.servers:
             _await(server.endpoint)
@@ -91,7 +119,10 @@ def serving(commands: Commands) -> Iterator[None]:
 
 def _await(endpoint: Endpoint) -> None:
     for _ in range(100):
-        with contextlib.suppress(OSError), socket.create_connection((endpoint.host, endpoint.port), timeout=1):
+        with (
+            contextlib.suppress(OSError),
+            socket.create_connection((endpoint.host, endpoint.port), timeout=1),
+        ):
             return
         time.sleep(0.05)
     raise AssertionError(f"no answer at {endpoint}")

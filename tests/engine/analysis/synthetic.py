@@ -1,4 +1,6 @@
-"""Runs made of given numbers, for tests of the analysis: the same dataclasses a journal gives back."""
+"""Runs made of given numbers, for tests of the analysis: the same dataclasses a journal gives
+back.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from benchspec.engine.results import (
+from benchspec.engine.model.results import (
     Direction,
     Fact,
     FactSet,
@@ -20,21 +22,55 @@ from benchspec.engine.results import (
     TrialKind,
     TrialStatus,
 )
-from benchspec.engine.spec import Comparison, Experiment, Json, Limit, Method, ReportOptions, Spec, Target, TrafficPath
+from benchspec.engine.model.spec import (
+    Comparison,
+    Experiment,
+    Json,
+    Limit,
+    Method,
+    ReportOptions,
+    Spec,
+    Target,
+    TrafficPath,
+)
 
-RATE = Metric(name="rate", title="Rate", unit="1/s", direction=Direction.HIGHER, limits=("storage.iops.read", "storage.iops"))
-MEAN_RATE = Metric(name="mean.rate", title="Rate", unit="1/s", direction=Direction.HIGHER, statistic=Statistic.ARITHMETIC_MEAN)
+RATE = Metric(
+    name="rate",
+    title="Rate",
+    unit="1/s",
+    direction=Direction.HIGHER,
+    limits=("storage.iops.read", "storage.iops"),
+)
+MEAN_RATE = Metric(
+    name="mean.rate",
+    title="Rate",
+    unit="1/s",
+    direction=Direction.HIGHER,
+    statistic=Statistic.ARITHMETIC_MEAN,
+)
 LATENCY = Metric(name="latency", title="Latency", unit="s", direction=Direction.LOWER)
 RETRANSMITS = Metric(name="retransmits", title="Retransmits", unit="1", direction=Direction.LOWER)
-THROUGHPUT = Metric(name="throughput", title="Throughput", unit="bit/s", direction=Direction.HIGHER, limits=("network.throughput",))
-METRICS: Mapping[str, Sequence[Metric]] = {"tool": (RATE, MEAN_RATE, LATENCY, RETRANSMITS, THROUGHPUT)}
+THROUGHPUT = Metric(
+    name="throughput",
+    title="Throughput",
+    unit="bit/s",
+    direction=Direction.HIGHER,
+    limits=("network.throughput",),
+)
+METRICS: Mapping[str, Sequence[Metric]] = {
+    "tool": (RATE, MEAN_RATE, LATENCY, RETRANSMITS, THROUGHPUT)
+}
 
 
-def target(name: str, limits: tuple[Limit, ...] = (), claims: Mapping[str, Json] | None = None) -> Target:
+def target(
+    name: str, limits: tuple[Limit, ...] = (), claims: Mapping[str, Json] | None = None
+) -> Target:
     return Target(name=name, title=name, sites={}, claims=claims or {}, document={}, limits=limits)
 
 
-def spec(targets: Sequence[Target], method: Method | None = None, compare: Comparison | None = None) -> Spec:
+def spec(
+    targets: Sequence[Target], method: Method | None = None, compare: Comparison | None = None
+) -> Spec:
     return Spec(
         api_version="benchspec/v1",
         name="synthetic",
@@ -48,7 +84,12 @@ def spec(targets: Sequence[Target], method: Method | None = None, compare: Compa
     )
 
 
-def experiment(target_name: str, cell: str = "cell", primary: str = "rate", **more: Mapping[str, Json] | TrafficPath | str) -> Experiment:
+def experiment(
+    target_name: str,
+    cell: str = "cell",
+    primary: str = "rate",
+    **more: Mapping[str, Json] | TrafficPath | str,
+) -> Experiment:
     parameters = more.get("parameters", {})
     path = more.get("path")
     return Experiment(
@@ -91,11 +132,18 @@ def trial(
     )
 
 
-def trials_of(experiment_id: str, values: NDArray[np.float64], metric: Metric = RATE, first_session: int = 1) -> Iterator[Trial]:
+def trials_of(
+    experiment_id: str, values: NDArray[np.float64], metric: Metric = RATE, first_session: int = 1
+) -> Iterator[Trial]:
     """Valid trials from a matrix (sessions, trials) of one metric."""
     for s, row in enumerate(np.atleast_2d(values)):
         for i, value in enumerate(row):
-            yield trial(experiment_id, s + first_session, i, [Measurement(metric=metric.name, value=float(value), unit=metric.unit)])
+            yield trial(
+                experiment_id,
+                s + first_session,
+                i,
+                [Measurement(metric=metric.name, value=float(value), unit=metric.unit)],
+            )
 
 
 def run(
@@ -106,7 +154,13 @@ def run(
     skipped: Mapping[str, str] | None = None,
 ) -> RunData:
     sets = [
-        FactSet(target=name, site=name, when="before", observed_at=0.0, facts=tuple(Fact(name=k, value=v, source="test") for k, v in each.items()))
+        FactSet(
+            target=name,
+            site=name,
+            when="before",
+            observed_at=0.0,
+            facts=tuple(Fact(name=k, value=v, source="test") for k, v in each.items()),
+        )
         for name, each in (facts or {}).items()
     ]
     return RunData(
@@ -129,8 +183,14 @@ def comparison(
     limits: Mapping[str, tuple[Limit, ...]] | None = None,
     compare: Comparison | None = None,
 ) -> RunData:
-    """A run of targets a (the baseline) and b with one cell: matrices (sessions, trials) of one metric."""
+    """A run of targets a (the baseline) and b with one cell: matrices (sessions, trials) of one
+    metric.
+    """
     targets = [target(name, (limits or {}).get(name, ())) for name in ("a", "b")]
     experiments = [experiment(name, primary=metric.name) for name in ("a", "b")]
-    trials = [t for e, values in zip(experiments, (a, b), strict=True) for t in trials_of(e.id, values, metric)]
+    trials = [
+        t
+        for e, values in zip(experiments, (a, b), strict=True)
+        for t in trials_of(e.id, values, metric)
+    ]
     return run(spec(targets, method, compare or Comparison(baseline="a")), experiments, trials)

@@ -8,15 +8,29 @@ import pytest
 
 from benchspec.engine.analysis.efficiency import link_efficiency
 from benchspec.engine.analysis.evidence import Evidence
-from benchspec.engine.analysis.limits import Link, check_limit, check_limits, is_bound, limit_state, limits_of, link_of
+from benchspec.engine.analysis.limits import (
+    Link,
+    check_limit,
+    check_limits,
+    is_bound,
+    limit_state,
+    limits_of,
+    link_of,
+)
 from benchspec.engine.analysis.model import LimitState
-from benchspec.engine.errors import UnitError
-from benchspec.engine.results import Direction, Fact, FactSet, Metric
-from benchspec.engine.spec import Json, Layer, Limit, TrafficPath
+from benchspec.engine.model.errors import UnitError
+from benchspec.engine.model.results import Direction, Fact, FactSet, Metric
+from benchspec.engine.model.spec import Json, Layer, Limit, TrafficPath
 from tests.engine.analysis import synthetic
 from tests.engine.analysis.synthetic import RATE, THROUGHPUT
 
-FREE, BOUND, CREDIT, EXCEEDS = LimitState.FREE, LimitState.BOUND, LimitState.CREDIT, LimitState.EXCEEDS
+FREE, BOUND, CREDIT, ON_CREDIT, EXCEEDS = (
+    LimitState.FREE,
+    LimitState.BOUND,
+    LimitState.CREDIT,
+    LimitState.ON_CREDIT,
+    LimitState.EXCEEDS,
+)
 
 
 def _limit(
@@ -56,15 +70,25 @@ def _network(bit_per_s: float, layer: Layer = Layer.WIRE) -> Limit:
         (Layer.GOODPUT, 1500, "tcp", (), 100.0),
     ],
 )
-def test_efficiency_of_a_full_link(layer: Layer, mtu: int, protocol: str, encapsulations: tuple[str, ...], percent: float) -> None:
-    assert 100 * link_efficiency(layer, mtu, protocol, encapsulations) == pytest.approx(percent, abs=0.05)
+def test_efficiency_of_a_full_link(
+    layer: Layer, mtu: int, protocol: str, encapsulations: tuple[str, ...], percent: float
+) -> None:
+    assert 100 * link_efficiency(layer, mtu, protocol, encapsulations) == pytest.approx(
+        percent, abs=0.05
+    )
 
 
 def test_datagrams_smaller_and_larger_than_a_packet() -> None:
-    assert link_efficiency(Layer.L2, 1500, "udp", (), 1448) == pytest.approx(1448 / (1448 + 28 + 14))
-    assert link_efficiency(Layer.L2, 1500, "udp", (), 1472) == link_efficiency(Layer.L2, 1500, "udp")
+    assert link_efficiency(Layer.L2, 1500, "udp", (), 1448) == pytest.approx(
+        1448 / (1448 + 28 + 14)
+    )
+    assert link_efficiency(Layer.L2, 1500, "udp", (), 1472) == link_efficiency(
+        Layer.L2, 1500, "udp"
+    )
     assert link_efficiency(Layer.L2, 1500, "udp", (), 8192) == pytest.approx(8192 / (8200 + 6 * 34))
-    assert link_efficiency(Layer.L2, 1500, "udp", (), 8192, "ipv6") == pytest.approx(8192 / (8200 + 6 * (48 + 14)))
+    assert link_efficiency(Layer.L2, 1500, "udp", (), 8192, "ipv6") == pytest.approx(
+        8192 / (8200 + 6 * (48 + 14))
+    )
     assert link_efficiency(Layer.L2, 1500, "tcp", (), None, "ipv6") == pytest.approx(1428 / 1514)
 
 
@@ -78,6 +102,11 @@ def test_datagrams_smaller_and_larger_than_a_packet() -> None:
         (588, 500, 600, CREDIT),
         (566, 500, 600, CREDIT),
         (145 * 1.048576, 60, 150, CREDIT),
+        (526, 500, 600, ON_CREDIT),
+        (563, 500, 600, ON_CREDIT),
+        (564, 500, 600, CREDIT),
+        (5300, 500, 20_000, ON_CREDIT),
+        (9000, 500, 20_000, ON_CREDIT),
         (5344, 2400, 2400, EXCEEDS),
         (5949, 2400, 2400, EXCEEDS),
         (489.99, 500, 500, FREE),
@@ -88,16 +117,25 @@ def test_datagrams_smaller_and_larger_than_a_packet() -> None:
         (630.01, 500, 600, EXCEEDS),
     ],
 )
-def test_published_results_and_the_edges_of_the_rule(value: float, sustained: float, burst: float, state: LimitState) -> None:
+def test_published_results_and_the_edges_of_the_rule(
+    value: float, sustained: float, burst: float, state: LimitState
+) -> None:
     assert limit_state(value, sustained, burst) is state
     assert check_limit(value, RATE, _limit(sustained, burst)).state is state
 
 
 @pytest.mark.parametrize(
     ("value", "documented", "mtu", "state"),
-    [(9406e6, 1e10, 1450, BOUND), (1157e6, 1.25e9, 1500, BOUND), (1034e6, 1.25e9, 1500, FREE), (20450e6, 1.25e10, 1500, EXCEEDS)],
+    [
+        (9406e6, 1e10, 1450, BOUND),
+        (1157e6, 1.25e9, 1500, BOUND),
+        (1034e6, 1.25e9, 1500, FREE),
+        (20450e6, 1.25e10, 1500, EXCEEDS),
+    ],
 )
-def test_published_network_results(value: float, documented: float, mtu: float, state: LimitState) -> None:
+def test_published_network_results(
+    value: float, documented: float, mtu: float, state: LimitState
+) -> None:
     found = check_limit(value, THROUGHPUT, _network(documented), Link(mtu=mtu, basis=f"MTU {mtu}"))
     assert found.state is state
     assert found.share_of_documented == pytest.approx(value / documented)
@@ -111,7 +149,12 @@ def test_a_limit_in_another_unit_is_refused() -> None:
 
 
 def test_the_most_specific_limit_of_one_thing_counts() -> None:
-    limits = [_limit(500), _limit(300, metric="storage.iops.read"), _limit(6400, on="machine"), _limit(9, metric="storage.iops.write")]
+    limits = [
+        _limit(500),
+        _limit(300, metric="storage.iops.read"),
+        _limit(6400, on="machine"),
+        _limit(9, metric="storage.iops.write"),
+    ]
     found = check_limits(300.0, RATE, limits, Link())
     assert [(c.limit.sustained, c.state) for c in found] == [(300, BOUND), (6400, FREE)]
     assert is_bound(found)
@@ -126,8 +169,20 @@ def _link(
     parameters: dict[str, Json] | None = None,
     path: TrafficPath | None = TrafficPath.POD_TO_POD,
 ) -> Link:
-    sets = [FactSet(target="a", site="s", when="before", observed_at=0.0, facts=tuple(Fact(name=k, value=v, source="t") for k, v in facts.items()))]
-    experiment = synthetic.experiment("a", path=path, parameters=parameters or {}) if path else synthetic.experiment("a", parameters=parameters or {})
+    sets = [
+        FactSet(
+            target="a",
+            site="s",
+            when="before",
+            observed_at=0.0,
+            facts=tuple(Fact(name=k, value=v, source="t") for k, v in facts.items()),
+        )
+    ]
+    experiment = (
+        synthetic.experiment("a", path=path, parameters=parameters or {})
+        if path
+        else synthetic.experiment("a", parameters=parameters or {})
+    )
     return link_of(experiment, synthetic.target("a", claims=claims), Evidence(sets))
 
 
@@ -143,12 +198,19 @@ def test_encapsulation_counts_on_pod_paths_only() -> None:
     assert _link(facts).basis == "TCP, MTU 1370 observed, vxlan observed, wireguard observed"
     assert _link(facts, path=TrafficPath.HOST_TO_HOST).encapsulations == ()
     assert _link(facts, path=None).encapsulations == ()
-    assert _link({}, {"cni.mode": "native", "cni.encryption": "ipsec"}).basis == "TCP, MTU 1500 assumed, ipsec not counted"
+    assert (
+        _link({}, {"cni.mode": "native", "cni.encryption": "ipsec"}).basis
+        == "TCP, MTU 1500 assumed, ipsec not counted"
+    )
 
 
 def _seen_on_the_path(path: TrafficPath, claims: dict[str, Json], **facts: Json) -> Link:
-    """The link of an experiment that shares its path with the one whose allocation showed it, beside one on another path."""
-    experiment, alike = (replace(synthetic.experiment("a", path=path), id=id_) for id_ in ("0123", "4567"))
+    """The link of an experiment that shares its path with the one whose allocation showed it,
+    beside one on another path.
+    """
+    experiment, alike = (
+        replace(synthetic.experiment("a", path=path), id=id_) for id_ in ("0123", "4567")
+    )
     elsewhere = replace(synthetic.experiment("a", path=TrafficPath.LOOPBACK), id="89ab")
     others: dict[str, Json] = {"mtu": 900, "kind": "geneve"}
     sets = [
@@ -157,21 +219,33 @@ def _seen_on_the_path(path: TrafficPath, claims: dict[str, Json], **facts: Json)
             site="s",
             when="allocated",
             observed_at=0.0,
-            facts=tuple(Fact(name=f"path.{name}", value=value, source="t") for name, value in values.items()),
+            facts=tuple(
+                Fact(name=f"path.{name}", value=value, source="t") for name, value in values.items()
+            ),
             allocation_id=f"run-s001-{shown.short_id}-a1",
         )
         for shown, values in ((alike, facts), (elsewhere, others))
     ]
-    return link_of(experiment, synthetic.target("a", claims=claims), Evidence(sets, [experiment, alike, elsewhere]))
+    return link_of(
+        experiment,
+        synthetic.target("a", claims=claims),
+        Evidence(sets, [experiment, alike, elsewhere]),
+    )
 
 
 def test_the_path_that_the_traffic_was_seen_to_take_counts() -> None:
-    link = _seen_on_the_path(TrafficPath.HOST_TO_HOST, {"net.mtu": 1500}, mtu=1450, link_mtu=1450, kind="vxlan")
+    link = _seen_on_the_path(
+        TrafficPath.HOST_TO_HOST, {"net.mtu": 1500}, mtu=1450, link_mtu=1450, kind="vxlan"
+    )
     assert (link.mtu, link.encapsulations) == (1450, ("vxlan",))
     assert link.basis == "TCP, MTU 1450 measured along the path, vxlan observed"
-    link = _seen_on_the_path(TrafficPath.HOST_TO_HOST, {"cni.encryption": "wireguard"}, link_mtu=1420, kind="tun")
+    link = _seen_on_the_path(
+        TrafficPath.HOST_TO_HOST, {"cni.encryption": "wireguard"}, link_mtu=1420, kind="tun"
+    )
     assert link.basis == "TCP, MTU 1420 observed, wireguard declared"
-    link = _seen_on_the_path(TrafficPath.HOST_TO_HOST, {"cni.encryption": "wireguard"}, mtu=1500, kind="device")
+    link = _seen_on_the_path(
+        TrafficPath.HOST_TO_HOST, {"cni.encryption": "wireguard"}, mtu=1500, kind="device"
+    )
     assert link.encapsulations == ()
     link = _seen_on_the_path(TrafficPath.HOST_TO_HOST, {}, mtu=1400, kind="tun")
     assert "not counted" in link.basis
@@ -203,12 +277,18 @@ def test_a_limit_holds_at_its_points_only() -> None:
         ({}, "tcp", None),
     ],
 )
-def test_what_is_sent_follows_from_the_parameters(parameters: dict[str, Json], protocol: str, datagram: float | None) -> None:
-    link = link_of(synthetic.experiment("a", parameters=parameters), synthetic.target("a"), Evidence(()))
+def test_what_is_sent_follows_from_the_parameters(
+    parameters: dict[str, Json], protocol: str, datagram: float | None
+) -> None:
+    link = link_of(
+        synthetic.experiment("a", parameters=parameters), synthetic.target("a"), Evidence(())
+    )
     assert (link.protocol, link.datagram) == (protocol, datagram)
 
 
 def test_the_address_family_comes_from_the_parameters() -> None:
     link = _link({}, parameters={"family": "ipv6"})
     assert (link.family, link.basis) == ("ipv6", "TCP over IPv6, MTU 1500 assumed")
-    assert check_limit(1428 / 1514 * 1e9, THROUGHPUT, _network(1e9, Layer.L2), link).share_of_attainable == pytest.approx(1)
+    assert check_limit(
+        1428 / 1514 * 1e9, THROUGHPUT, _network(1e9, Layer.L2), link
+    ).share_of_attainable == pytest.approx(1)

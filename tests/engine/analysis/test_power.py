@@ -10,30 +10,20 @@ from scipy import stats
 
 from benchspec.engine.analysis.power import (
     MOST_SESSIONS,
-    detectable,
     equivalence_power,
     paired_power,
-    runs_needed,
     sessions_for_equivalence,
     sessions_needed,
     stein_sessions,
 )
 
 
-@pytest.mark.parametrize(("cov", "difference", "runs"), [(0.028, 0.01, 124), (0.028, 0.02, 31), (0.276, 0.05, 479), (0.276, 0.10, 120)])
-def test_runs_needed_in_closed_form(cov: float, difference: float, runs: int) -> None:
-    assert abs(runs_needed(cov, difference) - runs) <= 1
-
-
-@given(st.floats(0.001, 0.5), st.integers(2, 500))
-def test_detectable_is_the_inverse_of_runs_needed(cov: float, runs: int) -> None:
-    assert runs_needed(cov, detectable(cov, runs) * (1 + 1e-9)) == runs
-
-
 def test_paired_power_is_the_noncentral_t() -> None:
     t = stats.t.ppf(0.975, 9)
     shift = 0.03 / 0.028 * np.sqrt(10)
-    assert paired_power(0.028, 0.03, 10) == pytest.approx(stats.nct.sf(t, 9, shift) + stats.nct.cdf(-t, 9, shift))
+    assert paired_power(0.028, 0.03, 10) == pytest.approx(
+        stats.nct.sf(t, 9, shift) + stats.nct.cdf(-t, 9, shift)
+    )
 
 
 def test_power_at_the_edges() -> None:
@@ -72,7 +62,9 @@ def test_numbers_are_capped() -> None:
 
 def test_stein_needs_no_more_than_the_pilot_when_it_is_quiet() -> None:
     assert stein_sessions(np.full(8, 3.0), 0.01) == 8
-    assert stein_sessions(np.array([-1.0, 1.0, -1.0, 1.0]), 0.01) == MOST_SESSIONS  # a relative width of a mean of 0 cannot be reached
+    assert (
+        stein_sessions(np.array([-1.0, 1.0, -1.0, 1.0]), 0.01) == MOST_SESSIONS
+    )  # a relative width of a mean of 0 cannot be reached
 
 
 def test_stein_in_closed_form() -> None:
@@ -80,4 +72,6 @@ def test_stein_in_closed_form() -> None:
     expected = np.ceil((stats.t.ppf(0.975, 7) * pilot.std(ddof=1) / (0.01 * pilot.mean())) ** 2)
     assert stein_sessions(pilot, 0.01) == expected
     logs = np.log(pilot)
-    assert stein_sessions(pilot, 0.01, geometric=True) == np.ceil((stats.t.ppf(0.975, 7) * logs.std(ddof=1) / np.log(1.01)) ** 2)
+    assert stein_sessions(pilot, 0.01, geometric=True) == np.ceil(
+        (stats.t.ppf(0.975, 7) * logs.std(ddof=1) / np.log(1.01)) ** 2
+    )

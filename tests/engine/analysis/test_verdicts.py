@@ -1,4 +1,6 @@
-"""Verdicts through the whole analysis: each void reason, their order, the two fields, and what would settle an open question."""
+"""Verdicts through the whole analysis: each void reason, their order, the two fields, and what
+would settle an open question.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,45 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from benchspec.engine.analysis.analyse import analyse
-from benchspec.engine.analysis.model import Contrast, Difference, Margin, Void
-from benchspec.engine.analysis.verdicts import decide, place
-from benchspec.engine.results import Measurement, Metric, RunData, Trial, TrialStatus
-from benchspec.engine.spec import Comparison, Json, Layer, Limit, Method, Mode, Order, Precision
+from benchspec.engine.analysis.model import Adjusted, Bound, Contrast, Difference, Margin
+from benchspec.engine.analysis.reasons import (
+    AtLimit,
+    BothAtLimit,
+    Cause,
+    FactDiffers,
+    FactsDiffer,
+    FactUnknown,
+    FewRuns,
+    FewSessions,
+    FewValidSessions,
+    Mismatch,
+    NoValidTrial,
+    NoVerdict,
+    Shown,
+    SmokeMode,
+    TrialError,
+    TrialsNotValid,
+    Void,
+)
+from benchspec.engine.analysis.verdicts import Answer, decide, place
+from benchspec.engine.model.results import (
+    Measurement,
+    Metric,
+    RunData,
+    Statistic,
+    Trial,
+    TrialStatus,
+)
+from benchspec.engine.model.spec import (
+    Comparison,
+    Json,
+    Layer,
+    Limit,
+    Method,
+    Mode,
+    Order,
+    Precision,
+)
 from tests.engine.analysis import synthetic
 from tests.engine.analysis.synthetic import LATENCY, MEAN_RATE, METRICS, RATE
 
@@ -28,16 +65,23 @@ def _only(run: RunData) -> Contrast:
     return contrast
 
 
-def _void(run: RunData) -> tuple[Void | None, str]:
+def _void(run: RunData) -> NoVerdict | None:
     verdict = _only(run).verdict
     assert verdict is not None
     assert verdict.difference is None or verdict.void is None
-    return verdict.void, verdict.reason or ""
+    return verdict.reason
 
 
 def _cap(value: float) -> tuple[Limit, ...]:
     limit = Limit(
-        metric="storage.iops", sustained=value, burst=value, unit="1/s", layer=Layer.GOODPUT, applies_to=None, source="s", as_of="2024-01-01"
+        metric="storage.iops",
+        sustained=value,
+        burst=value,
+        unit="1/s",
+        layer=Layer.GOODPUT,
+        applies_to=None,
+        source="s",
+        as_of="2024-01-01",
     )
     return (limit,)
 
@@ -45,7 +89,11 @@ def _cap(value: float) -> tuple[Limit, ...]:
 def test_a_difference_outside_the_margin() -> None:
     found = _only(synthetic.comparison(A, MORE))
     assert found.verdict is not None
-    assert (found.verdict.void, found.verdict.difference, found.verdict.margin) == (None, Difference.HIGHER, Margin.OUTSIDE)
+    assert (found.verdict.void, found.verdict.difference, found.verdict.margin) == (
+        None,
+        Difference.HIGHER,
+        Margin.OUTSIDE,
+    )
     assert found.paired
     assert found.pairs == 10
     assert found.sessions_needed is None
@@ -57,13 +105,20 @@ def test_a_difference_outside_the_margin() -> None:
 def test_equality_inside_the_margin_needs_no_more_sessions() -> None:
     found = _only(synthetic.comparison(A, SAME))
     assert found.verdict is not None
-    assert (found.verdict.difference, found.verdict.margin, found.sessions_needed) == (Difference.NONE_ESTABLISHED, Margin.INSIDE, None)
+    assert (found.verdict.difference, found.verdict.margin, found.sessions_needed) == (
+        Difference.NONE_ESTABLISHED,
+        Margin.INSIDE,
+        None,
+    )
 
 
 def test_an_open_question_says_how_many_sessions_would_settle_it() -> None:
     found = _only(synthetic.comparison(np.exp(10 * NOISE[0]), np.exp(10 * NOISE[1])))
     assert found.verdict is not None
-    assert (found.verdict.difference, found.verdict.margin) == (Difference.NONE_ESTABLISHED, Margin.UNDECIDED)
+    assert (found.verdict.difference, found.verdict.margin) == (
+        Difference.NONE_ESTABLISHED,
+        Margin.UNDECIDED,
+    )
     assert found.sessions_needed is not None
     assert 50 < found.sessions_needed < 1_000
 
@@ -72,7 +127,10 @@ def test_an_equality_that_only_lacks_precision_asks_for_what_the_margin_takes() 
     pattern = 0.0179 * np.array([1, -1, 1, -1, 1, -1, 1, -1, 1, -1]) + 0.009
     found = _only(synthetic.comparison(np.ones((10, 1)), np.exp(pattern)[:, None]))
     assert found.verdict is not None
-    assert (found.verdict.difference, found.verdict.margin) == (Difference.NONE_ESTABLISHED, Margin.UNDECIDED)
+    assert (found.verdict.difference, found.verdict.margin) == (
+        Difference.NONE_ESTABLISHED,
+        Margin.UNDECIDED,
+    )
     assert found.sessions_needed == 11
 
 
@@ -81,7 +139,7 @@ def test_too_few_pairs(sessions: int) -> None:
     found = _only(synthetic.comparison(A[:sessions], MORE[:sessions]))
     assert found.verdict is not None
     assert found.verdict.void is Void.TOO_FEW
-    assert found.verdict.reason == f"found {sessions} {'pair' if sessions == 1 else 'pairs'} of sessions, expected at least 5"
+    assert found.verdict.reason == FewSessions(found=sessions, least=5, paired=True)
     assert found.ratio is not None
     assert (found.interval is None) is (sessions == 1)
     assert (found.sessions_needed or 0) >= (0 if sessions == 1 else 5)
@@ -90,15 +148,21 @@ def test_too_few_pairs(sessions: int) -> None:
 def test_data_without_replication_get_a_ratio_and_nothing_else() -> None:
     found = _only(synthetic.comparison(np.array([[500.0]]), np.array([[588.0]])))
     assert found.ratio == pytest.approx(1.176)
-    assert (found.interval, found.margin_interval, found.p, found.df, found.sessions_needed) == (None, None, None, None, None)
+    assert (found.interval, found.margin_interval, found.p, found.df, found.sessions_needed) == (
+        None,
+        None,
+        None,
+        None,
+        None,
+    )
     assert found.method == "ratio of single values, no replication"
     assert _only(synthetic.comparison(np.array([[0.0]]), np.array([[588.0]]))).ratio is None
 
 
 def test_smoke_mode_never_carries_a_verdict() -> None:
-    void, reason = _void(synthetic.comparison(A, MORE, method=Method(mode=Mode.SMOKE)))
-    assert void is Void.TOO_FEW
-    assert "smoke" in reason
+    found = _void(synthetic.comparison(A, MORE, method=Method(mode=Mode.SMOKE)))
+    assert found == SmokeMode()
+    assert found.void is Void.TOO_FEW
 
 
 def test_sessions_that_do_not_pair_are_compared_as_independent() -> None:
@@ -106,16 +170,25 @@ def test_sessions_that_do_not_pair_are_compared_as_independent() -> None:
     assert not sequential.paired
     assert "Welch" in sequential.method
     disjoint = synthetic.comparison(A, MORE)
-    shifted = tuple(replace(t, session=t.session + 100) if t.experiment_id == "b/cell" else t for t in disjoint.trials)
+    shifted = tuple(
+        replace(t, session=t.session + 100) if t.experiment_id == "b/cell" else t
+        for t in disjoint.trials
+    )
     found = _only(replace(disjoint, trials=shifted))
     assert not found.paired
     assert found.ratio == pytest.approx(sequential.ratio)
-    assert _void(synthetic.comparison(A, MORE[:3], method=Method(order=Order.SEQUENTIAL)))[1] == "found 3 sessions on one side, expected at least 5"
+    few = synthetic.comparison(A, MORE[:3], method=Method(order=Order.SEQUENTIAL))
+    assert _void(few) == FewSessions(found=3, least=5, paired=False)
 
 
 def test_only_common_sessions_are_paired() -> None:
     run = synthetic.comparison(A, MORE)
-    found = _only(replace(run, trials=tuple(t for t in run.trials if (t.experiment_id, t.session) != ("b/cell", 4))))
+    found = _only(
+        replace(
+            run,
+            trials=tuple(t for t in run.trials if (t.experiment_id, t.session) != ("b/cell", 4)),
+        )
+    )
     kept = [i for i in range(10) if i != 3]
     expected = np.exp((np.log(MORE[kept]).mean(axis=1) - np.log(A[kept]).mean(axis=1)).mean())
     assert found.pairs == 9
@@ -123,9 +196,14 @@ def test_only_common_sessions_are_paired() -> None:
 
 
 def _with_invalid_sessions(count: int, measured: bool) -> RunData:
-    """The target's first ``count`` sessions hold invalid trials only, which were measured or not."""
+    """The target's first ``count`` sessions hold invalid trials only, which were measured or
+    not.
+    """
     run = synthetic.comparison(A, MORE)
-    trials = [_spoil(t, measured) if t.experiment_id == "b/cell" and t.session <= count else t for t in run.trials]
+    trials = [
+        _spoil(t, measured) if t.experiment_id == "b/cell" and t.session <= count else t
+        for t in run.trials
+    ]
     return replace(run, trials=tuple(trials))
 
 
@@ -136,15 +214,23 @@ def _spoil(trial: Trial, measured: bool) -> Trial:
 
 
 def test_a_side_with_no_valid_trial_is_invalid() -> None:
-    for measured, text in ((True, "trial invalid (30 of 30 trials)"), (False, "boom (30 of 30 trials)")):
+    causes: tuple[tuple[bool, Cause], ...] = (
+        (True, TrialStatus.INVALID),
+        (False, TrialError(message="boom")),
+    )
+    for measured, cause in causes:
         found = _only(_with_invalid_sessions(10, measured))
         assert found.verdict is not None
-        assert (found.verdict.void, found.verdict.reason) == (Void.INVALID, f"b has no valid trial: {text}")
+        why = TrialsNotValid(cause=cause, count=30, trials=30)
+        assert found.verdict.reason == NoValidTrial(target="b", why=why)
+        assert found.verdict.void is Void.INVALID
         assert (found.ratio, found.interval, found.p, found.pairs) == (None, None, None, 0)
 
 
 def test_a_side_with_under_half_of_its_sessions_valid_is_invalid() -> None:
-    assert _void(_with_invalid_sessions(6, measured=True)) == (Void.INVALID, "only 4 of 10 sessions of b are valid")
+    few = _void(_with_invalid_sessions(6, measured=True))
+    assert few == FewValidSessions(target="b", valid=4, attempted=10)
+    assert few.void is Void.INVALID
     found = _only(_with_invalid_sessions(5, measured=True))
     assert found.verdict is not None
     assert found.verdict.difference is Difference.HIGHER
@@ -154,57 +240,80 @@ def test_a_side_with_under_half_of_its_sessions_valid_is_invalid() -> None:
 MUST = Comparison(baseline="a", must_match=("net.mtu",))
 
 
+def _differs(ours: tuple[str, ...], theirs: tuple[str, ...], declared: bool = False) -> Mismatch:
+    return FactDiffers(
+        fact="net.mtu",
+        target=Shown(target="b", values=ours, declared=declared),
+        baseline=Shown(target="a", values=theirs, declared=declared),
+    )
+
+
 @pytest.mark.parametrize(
-    ("a", "b", "reason"),
+    ("a", "b", "mismatch"),
     [
-        ({"net.mtu": 1500}, {"net.mtu": 8896}, "net.mtu must match: 8896 on b, 1500 on a"),
-        ({"net.mtu": 1500}, {"net.mtu": None}, "net.mtu must match and is unknown on b"),
-        ({}, {}, "net.mtu must match and is unknown on b and a"),
+        ({"net.mtu": 1500}, {"net.mtu": 8896}, _differs(("8896",), ("1500",))),
+        ({"net.mtu": 1500}, {"net.mtu": None}, FactUnknown(fact="net.mtu", targets=("b",))),
+        ({}, {}, FactUnknown(fact="net.mtu", targets=("b", "a"))),
         ({"net.mtu": 1500}, {"net.mtu": 1500.0}, None),
         ({"net.mtu": {"x": [1, 2]}}, {"net.mtu": {"x": [1, 2]}}, None),
     ],
 )
-def test_facts_that_must_match(a: dict[str, Json], b: dict[str, Json], reason: str | None) -> None:
+def test_facts_that_must_match(
+    a: dict[str, Json], b: dict[str, Json], mismatch: Mismatch | None
+) -> None:
     run = synthetic.comparison(A, MORE, compare=MUST)
     with_facts = synthetic.run(run.spec, run.experiments, run.trials, {"a": a, "b": b})
-    void, found = _void(with_facts)
-    assert (void, found or None) == (None if reason is None else Void.NOT_COMPARABLE, reason)
+    found = _void(with_facts)
+    assert found == (None if mismatch is None else FactsDiffer(mismatches=(mismatch,)))
+    assert found is None or found.void is Void.NOT_COMPARABLE
 
 
 def test_claims_decide_only_where_nothing_was_observed() -> None:
     run = synthetic.comparison(A, MORE, compare=MUST)
-    targets = tuple(synthetic.target(name, claims={"net.mtu": mtu}) for name, mtu in (("a", 1500), ("b", 1450)))
+    targets = tuple(
+        synthetic.target(name, claims={"net.mtu": mtu}) for name, mtu in (("a", 1500), ("b", 1450))
+    )
     declared = replace(run, spec=replace(run.spec, targets=targets))
-    assert _void(declared) == (Void.NOT_COMPARABLE, "net.mtu must match: 1450 on b (declared), 1500 on a (declared)")
+    assert _void(declared) == FactsDiffer(mismatches=(_differs(("1450",), ("1500",), True),))
 
 
 def test_a_fact_that_changed_during_the_run_is_no_match() -> None:
     run = synthetic.comparison(A, MORE, compare=MUST)
-    facts = synthetic.run(run.spec, run.experiments, run.trials, {"a": {"net.mtu": 1500}, "b": {"net.mtu": 1500}}).facts
+    facts = synthetic.run(
+        run.spec, run.experiments, run.trials, {"a": {"net.mtu": 1500}, "b": {"net.mtu": 1500}}
+    ).facts
     after = replace(facts[1], when="after", facts=(replace(facts[1].facts[0], value=1400),))
-    assert _void(replace(run, facts=(*facts, after))) == (Void.NOT_COMPARABLE, "net.mtu must match: 1400, 1500 on b, 1500 on a")
+    assert _void(replace(run, facts=(*facts, after))) == FactsDiffer(
+        mismatches=(_differs(("1400", "1500"), ("1500",)),)
+    )
 
 
 def test_comparability_comes_before_everything_else() -> None:
     invalid = _with_invalid_sessions(10, measured=True)
-    assert _void(replace(invalid, spec=replace(invalid.spec, compare=MUST)))[0] is Void.NOT_COMPARABLE
+    assert isinstance(
+        _void(replace(invalid, spec=replace(invalid.spec, compare=MUST))), FactsDiffer
+    )
     limits = {"a": _cap(1.0), "b": _cap(1.1)}
     both = synthetic.comparison(A[:3], MORE[:3], limits=limits)
-    assert _void(both)[0] is Void.LIMIT_BOUND  # before too few
+    assert isinstance(_void(both), BothAtLimit)  # before too few
 
 
 def test_two_sides_at_a_limit_say_nothing_about_the_software() -> None:
     found = _only(synthetic.comparison(A, MORE, limits={"a": _cap(1.0), "b": _cap(1.1)}))
     assert found.verdict is not None
+    assert found.verdict.reason == BothAtLimit(
+        baseline=AtLimit(target="a", metric="storage.iops", rate=1.0, unit="1/s"),
+        target=AtLimit(target="b", metric="storage.iops", rate=1.1, unit="1/s"),
+    )
     assert found.verdict.void is Void.LIMIT_BOUND
     assert found.p_holm is None
     assert found.bound is None
 
 
-@pytest.mark.parametrize(("bound", "word"), [("a", "at most"), ("b", "at least")])
-def test_one_side_at_a_limit_makes_the_ratio_a_bound(bound: str, word: str) -> None:
+@pytest.mark.parametrize(("bound", "kind"), [("a", Bound.AT_MOST), ("b", Bound.AT_LEAST)])
+def test_one_side_at_a_limit_makes_the_ratio_a_bound(bound: str, kind: Bound) -> None:
     found = _only(synthetic.comparison(A, MORE, limits={bound: _cap(1.0 if bound == "a" else 1.1)}))
-    assert found.bound == word
+    assert found.bound is kind
     assert found.verdict is not None
     assert found.verdict.void is None
 
@@ -225,20 +334,53 @@ def test_margin(low: float, high: float, place_: Margin) -> None:
 
 
 def test_the_adjustment_decides_and_is_named() -> None:
-    verdict = decide(0.08, 0.02, 1.0, (1.0, 1.2), 0.05, 0.02)
+    verdict = decide(Answer(p=0.02, p_adjusted=0.08, sign=1.0), Margin.UNDECIDED, 0.05)
     assert verdict.difference is Difference.NONE_ESTABLISHED
-    assert verdict.reason == "p = 0.02 alone; 0.08 after adjustment for all primary verdicts of the page"
-    assert decide(0.01, 0.01, -1.0, (0.8, 0.9), 0.05, 0.02).difference is Difference.LOWER
+    assert verdict.adjusted == Adjusted(p=0.02, p_adjusted=0.08)
+    plain = decide(Answer(p=0.01, p_adjusted=0.01, sign=-1.0), Margin.OUTSIDE, 0.05)
+    assert (plain.difference, plain.adjusted) == (Difference.LOWER, None)
+
+
+def test_one_run_a_side_is_described() -> None:
+    run = replace(synthetic.comparison(A, MORE), runs_a_side=1)
+    found = _only(run)
+    assert found.verdict is not None
+    assert found.verdict.reason == FewRuns(found=1, least=5)
+    assert found.p_holm is None
+    assert _void(replace(run, runs_a_side=5)) is None
+
+
+def test_where_only_one_mean_finds_a_difference_the_verdict_depends_on_it() -> None:
+    """Ten sessions of 1 against nine of 1.3 and one of 0.2: the logs weigh the small one more."""
+    b = np.array([1.3, 1.31, 1.29, 1.3, 1.32, 1.28, 1.3, 1.31, 1.29, 0.55])[:, None]
+    for metric, other in ((RATE, Statistic.ARITHMETIC_MEAN), (MEAN_RATE, Statistic.GEOMETRIC_MEAN)):
+        verdict = _only(synthetic.comparison(np.exp(NOISE[0]), b, metric)).verdict
+        assert verdict is not None
+        assert verdict.difference is Difference.DEPENDS_ON_MEAN
+        assert not verdict.settled
+        assert verdict.other_mean is not None
+        assert verdict.other_mean.statistic is other
 
 
 def test_descriptive_series_carry_no_verdict_and_do_not_enlarge_the_family() -> None:
     run = synthetic.comparison(A, MORE)
-    extra = [Measurement(metric="latency", value=1 / t.measurements[0].value, unit="s") for t in run.trials]
-    trials = tuple(replace(t, measurements=(*t.measurements, more)) for t, more in zip(run.trials, extra, strict=True))
+    extra = [
+        Measurement(metric="latency", value=1 / t.measurements[0].value, unit="s")
+        for t in run.trials
+    ]
+    trials = tuple(
+        replace(t, measurements=(*t.measurements, more))
+        for t, more in zip(run.trials, extra, strict=True)
+    )
     analysis = analyse(replace(run, trials=trials), METRICS)
     assert analysis.family == 1
     described = next(c for c in analysis.contrasts if not c.primary)
-    assert (described.series, described.verdict, described.p_holm, described.sessions_needed) == ("latency", None, None, None)
+    assert (described.series, described.verdict, described.p_holm, described.sessions_needed) == (
+        "latency",
+        None,
+        None,
+        None,
+    )
     assert described.interval is not None
 
 
@@ -263,7 +405,9 @@ def test_outliers_are_kept_and_the_ratio_without_them_is_told() -> None:
     spiked = MORE.copy()
     spiked[5] *= 2
     found = _only(synthetic.comparison(A, spiked))
-    assert found.ratio == pytest.approx(np.exp((np.log(spiked).mean(axis=1) - np.log(A).mean(axis=1)).mean()))
+    assert found.ratio == pytest.approx(
+        np.exp((np.log(spiked).mean(axis=1) - np.log(A).mean(axis=1)).mean())
+    )
     assert found.checks["ratio_without_outliers"] == pytest.approx(1.1, rel=0.02)
 
 
@@ -271,12 +415,19 @@ def test_outliers_are_kept_and_the_ratio_without_them_is_told() -> None:
 @pytest.mark.parametrize("metric", [RATE, MEAN_RATE])
 @given(data=st.data())
 @settings(max_examples=25, deadline=None)
-def test_swapping_the_targets_inverts_ratio_and_verdict(method: Method, metric: Metric, data: st.DataObject) -> None:
+def test_swapping_the_targets_inverts_ratio_and_verdict(
+    method: Method, metric: Metric, data: st.DataObject
+) -> None:
     scale = data.draw(st.floats(0.9, 1.1))
     rng = np.random.Generator(np.random.PCG64(data.draw(st.integers(0, 10_000))))
     a, b = np.exp(rng.normal(0, 0.03, (8, 2))), scale * np.exp(rng.normal(0, 0.03, (8, 2)))
     one, other = (_only(synthetic.comparison(x, y, metric, method)) for x, y in ((a, b), (b, a)))
-    mirror = {Difference.HIGHER: Difference.LOWER, Difference.LOWER: Difference.HIGHER, Difference.NONE_ESTABLISHED: Difference.NONE_ESTABLISHED}
+    mirror = {
+        Difference.HIGHER: Difference.LOWER,
+        Difference.LOWER: Difference.HIGHER,
+        Difference.NONE_ESTABLISHED: Difference.NONE_ESTABLISHED,
+        Difference.DEPENDS_ON_MEAN: Difference.DEPENDS_ON_MEAN,
+    }
     assert one.verdict is not None
     assert other.verdict is not None
     assert one.verdict.difference is not None
@@ -287,13 +438,20 @@ def test_swapping_the_targets_inverts_ratio_and_verdict(method: Method, metric: 
     assert other.ratio == pytest.approx(1 / one.ratio)
     assert one.interval is not None
     assert other.interval is not None
-    assert (other.interval.low, other.interval.high) == pytest.approx((1 / one.interval.high, 1 / one.interval.low))
+    assert (other.interval.low, other.interval.high) == pytest.approx(
+        (1 / one.interval.high, 1 / one.interval.low)
+    )
 
 
 @pytest.mark.parametrize("statistic", [RATE.statistic, MEAN_RATE.statistic])
 @pytest.mark.parametrize("b", [SAME, MORE, np.exp(10 * NOISE[1])])
-def test_milliseconds_and_seconds_give_the_same_verdict(b: NDArray[np.float64], statistic: str) -> None:
-    metric = replace(LATENCY, statistic=MEAN_RATE.statistic if statistic == MEAN_RATE.statistic else RATE.statistic)
+def test_milliseconds_and_seconds_give_the_same_verdict(
+    b: NDArray[np.float64], statistic: str
+) -> None:
+    metric = replace(
+        LATENCY,
+        statistic=MEAN_RATE.statistic if statistic == MEAN_RATE.statistic else RATE.statistic,
+    )
     in_ms = replace(metric, unit="ms")
     (one,) = analyse(synthetic.comparison(A, b, metric), {"tool": (metric,)}).contrasts
     (other,) = analyse(synthetic.comparison(1e3 * A, 1e3 * b, in_ms), {"tool": (in_ms,)}).contrasts

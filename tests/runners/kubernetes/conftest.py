@@ -6,13 +6,19 @@ from typing import Any
 
 import pytest
 
-from benchspec.engine.ports import NO_DEMAND, Allocation, Command, Demand, Session
-from benchspec.engine.spec import Role, RolePlace, Site
+from benchspec.engine.model.contract.runner import Allocation, Session
+from benchspec.engine.model.contract.values import NO_DEMAND, Command, Demand
+from benchspec.engine.model.spec import Role, RolePlace, Site
 from benchspec.runners.kubernetes import RUNNER
 from tests.cluster import sharing
 from tests.cluster.cluster import Cluster
 
-OPTIONS: dict[str, Any] = {"kind": "kubernetes", "cpu": "250m", "memory": "128 MiB"}
+OPTIONS: dict[str, Any] = {
+    "kind": "kubernetes",
+    "image": "localhost/tools:1",
+    "cpu": "250m",
+    "memory": "128 MiB",
+}
 BOTH = (Role.CLIENT, Role.SERVER)
 
 
@@ -27,7 +33,9 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.fixture
 def site(cluster: Cluster) -> Site:
-    return Site(name="here", runner="kubernetes", options={**OPTIONS, "kubeconfig": str(cluster.kubeconfig)})
+    return Site(
+        name="here", runner="kubernetes", options={**OPTIONS, "kubeconfig": str(cluster.kubeconfig)}
+    )
 
 
 @pytest.fixture
@@ -37,11 +45,15 @@ def run_id(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def connect(site: Site, run_id: str) -> Iterator[Callable[..., Session]]:
-    """Sessions on the cluster with some options changed; at the end they are closed and nothing may be left."""
+    """Sessions on the cluster with some options changed; at the end they are closed and nothing may
+    be left.
+    """
     opened: list[Session] = []
 
     def open_session(**options: Any) -> Session:
-        opened.append(RUNNER.connect(dataclasses.replace(site, options={**site.options, **options}), run_id))
+        opened.append(
+            RUNNER.connect(dataclasses.replace(site, options={**site.options, **options}), run_id)
+        )
         return opened[-1]
 
     yield open_session

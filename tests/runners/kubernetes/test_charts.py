@@ -1,4 +1,6 @@
-"""Charts of lifecycle steps: what Helm would be told, which files a run keeps, and what is refused. With a real Helm: with_helm.py beside this."""
+"""Charts of lifecycle steps: what Helm would be told, which files a run keeps, and what is refused.
+With a real Helm: with_helm.py beside this.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +12,19 @@ from typing import Any
 
 import pytest
 
-from benchspec.cli.options import load_and_plan
-from benchspec.cli.run import create_directory, read_scripts
-from benchspec.cli.standing import held
-from benchspec.engine.errors import MissingTool
-from benchspec.engine.execute.chart_archive import pack
-from benchspec.engine.execute.step_places import releases_on
-from benchspec.engine.execute.upkeep import kept_scripts
-from benchspec.engine.ports import ChartUse
-from benchspec.engine.spec import LoadedSpec, Site
+from benchspec.api.keeping import held
+from benchspec.api.new_runs import make_directory
+from benchspec.api.planning import plan
+from benchspec.engine.lifecycle.chart_archive import pack
+from benchspec.engine.lifecycle.kept_targets import kept_scripts
+from benchspec.engine.lifecycle.spec_files import read_scripts
+from benchspec.engine.lifecycle.step.places import releases_on
+from benchspec.engine.model.contract.values import ChartUse
+from benchspec.engine.model.errors import MissingTool
+from benchspec.engine.model.spec import LoadedSpec, Site
 from benchspec.runners.kubernetes.runner import KubernetesRunner
 from benchspec.runners.registry import get_runner
-from tests.execute.bench import run_cli, write_spec
+from tests.engine.execution.bench import run_cli, write_spec
 
 RUNNER = KubernetesRunner()
 SITE = Site(name="here", runner="kubernetes", options={"namespace": "bench"})
@@ -30,21 +33,52 @@ CHART = Path(__file__).parents[2] / "data" / "echo-chart"
 
 def use(**changed: Any) -> ChartUse:
     given = {"name": "vault", "repo": "https://helm.releases.hashicorp.com", "version": "0.25.0"}
-    return ChartUse(**{"name": "install", "run_id": "r-1", "arguments": given, "timeout_s": 600, "values": "/w/values.yaml", **changed})
+    return ChartUse(
+        **{
+            "name": "install",
+            "run_id": "r-1",
+            "arguments": given,
+            "timeout_s": 600,
+            "values": "/w/values.yaml",
+            **changed,
+        }
+    )
 
 
 def test_helm_is_told_chart_version_namespace_values_and_whose_it_is() -> None:
     assert RUNNER.chart_words(SITE, use()) == (
-        "helm", "upgrade", "--install", "--repo=https://helm.releases.hashicorp.com", "--version=0.25.0", "--namespace=bench",
-        "--values=/w/values.yaml", "--labels=app.kubernetes.io/managed-by=benchspec,benchspec.dev/run=r-1",
-        "--wait", "--timeout=570s", "--", "install", "vault",
-    )  # fmt: skip
-    assert "--wait" not in RUNNER.chart_words(SITE, use(arguments={**use().arguments, "wait": False}))
+        "helm",
+        "upgrade",
+        "--install",
+        "--repo=https://helm.releases.hashicorp.com",
+        "--version=0.25.0",
+        "--namespace=bench",
+        "--values=/w/values.yaml",
+        "--labels=app.kubernetes.io/managed-by=benchspec,benchspec.dev/run=r-1",
+        "--wait",
+        "--timeout=570s",
+        "--",
+        "install",
+        "vault",
+    )
+    assert "--wait" not in RUNNER.chart_words(
+        SITE, use(arguments={**use().arguments, "wait": False})
+    )
     removal = use(arguments={"release": "vault", "namespace": "other"}, removal=True)
-    assert RUNNER.chart_words(SITE, removal) == ("helm", "uninstall", "--namespace=other", "--wait", "--timeout=570s", "--", "vault")
+    assert RUNNER.chart_words(SITE, removal) == (
+        "helm",
+        "uninstall",
+        "--namespace=other",
+        "--wait",
+        "--timeout=570s",
+        "--",
+        "vault",
+    )
 
 
-def test_without_helm_that_is_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_helm_that_is_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingTool, match="no program 'helm'"):
         RUNNER.chart_command(SITE, use())
@@ -53,22 +87,39 @@ def test_without_helm_that_is_what_is_missing(tmp_path: Path, monkeypatch: pytes
 def spec(folder: Path, **chart: Any) -> Path:
     lifecycle = {"bootstrap": [{"name": "install", "chart": chart}]}
     document = {
-        "apiVersion": "benchspec/v1", "kind": "Benchmark", "name": "charts", "title": "Charts",
-        "targets": {"pods": {"runner": {"kind": "kubernetes", "context": "none"}, "lifecycle": lifecycle}},
+        "apiVersion": "benchspec/v1",
+        "kind": "Benchmark",
+        "name": "charts",
+        "title": "Charts",
+        "targets": {
+            "pods": {
+                "runner": {"kind": "kubernetes", "context": "none", "image": "none:1"},
+                "lifecycle": lifecycle,
+            }
+        },
         "workloads": {"http": {"tool": "fortio", "with": {"duration": "1 s"}}},
         "method": {"sessions": 1, "trials": 1, "warmups": 1, "seed": 1},
-    }  # fmt: skip
+    }
     return write_spec(folder / "spec.yaml", document)
 
 
 def test_a_plan_shows_what_helm_will_be_told(tmp_path: Path) -> None:
     """Also its removal, for which no destroy step is needed, and the sums of files."""
     (tmp_path / "values.yaml").write_text("server: {}\n")
-    path = spec(tmp_path, name="vault", repo="https://helm.releases.hashicorp.com", version="0.25.0", values="values.yaml")
+    path = spec(
+        tmp_path,
+        name="vault",
+        repo="https://helm.releases.hashicorp.com",
+        version="0.25.0",
+        values="values.yaml",
+    )
     assert run_cli("validate", str(path)).returncode == 0
     shown = run_cli("plan", str(path))
     assert shown.returncode == 0, shown.stderr
-    assert "helm upgrade --install --repo=https://helm.releases.hashicorp.com --version=0.25.0" in shown.stdout
+    assert (
+        "helm upgrade --install --repo=https://helm.releases.hashicorp.com --version=0.25.0"
+        in shown.stdout
+    )
     assert "values.yaml (sha256 " in shown.stdout
     assert "destroy install.removal" in shown.stdout
     assert "helm uninstall --namespace=default" in shown.stdout
@@ -76,7 +127,9 @@ def test_a_plan_shows_what_helm_will_be_told(tmp_path: Path) -> None:
 
 def test_a_release_is_looked_for_where_its_step_puts_it(tmp_path: Path) -> None:
     shutil.copytree(CHART, tmp_path / "echo")
-    (target,) = loaded(spec(tmp_path, name="./echo", release="vault", namespace="away")).spec.targets
+    (target,) = loaded(
+        spec(tmp_path, name="./echo", release="vault", namespace="away")
+    ).spec.targets
     (site,) = {site.name for site in target.sites.values()}
     assert releases_on(target, site, get_runner) == (("away", "vault"),)
     assert releases_on(target, "elsewhere", get_runner) == ()
@@ -87,8 +140,17 @@ def test_a_release_is_looked_for_where_its_step_puts_it(tmp_path: Path) -> None:
 def test_charts_without_version_or_from_elsewhere_are_refused(tmp_path: Path) -> None:
     outside = run_cli("validate", str(spec(tmp_path, name="./../echo")))
     assert "BS222" in outside.stderr + outside.stdout
-    assert run_cli("validate", str(spec(tmp_path, name="vault", version="1", removal=True))).returncode == 2  # only benchspec's own steps remove
-    refused = run_cli("run", str(spec(tmp_path, name="vault", repo="https://helm.releases.hashicorp.com")), "--yes", "--out", str(tmp_path / "run"))
+    assert (
+        run_cli("validate", str(spec(tmp_path, name="vault", version="1", removal=True))).returncode
+        == 2
+    )  # only benchspec's own steps remove
+    refused = run_cli(
+        "run",
+        str(spec(tmp_path, name="vault", repo="https://helm.releases.hashicorp.com")),
+        "--yes",
+        "--out",
+        str(tmp_path / "run"),
+    )
     assert refused.returncode != 0
     assert "found a chart without version" in refused.stderr
     assert not (tmp_path / "run").exists()
@@ -98,7 +160,11 @@ def test_a_folder_is_packed_to_the_same_bytes_each_time(tmp_path: Path) -> None:
     packed = pack(CHART)
     assert pack(CHART) == packed
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        assert archive.getnames() == ["echo-chart/Chart.yaml", "echo-chart/templates/echo.yaml", "echo-chart/values.yaml"]
+        assert archive.getnames() == [
+            "echo-chart/Chart.yaml",
+            "echo-chart/templates/echo.yaml",
+            "echo-chart/values.yaml",
+        ]
     with pytest.raises(FileNotFoundError):
         pack(tmp_path)
 
@@ -115,20 +181,26 @@ def test_an_archive_is_taken_as_it_is_although_a_folder_is_called_so(tmp_path: P
     shutil.copytree(CHART, tmp_path / "echo")
     (tmp_path / "echo.tgz").write_bytes(b"an archive")
     assert read_scripts(loaded(spec(tmp_path, name="./echo.tgz"))) == {"echo.tgz": b"an archive"}
-    assert read_scripts(loaded(spec(tmp_path, name="./echo/"))) == {"echo.tgz": pack(tmp_path / "echo")}
+    assert read_scripts(loaded(spec(tmp_path, name="./echo/"))) == {
+        "echo.tgz": pack(tmp_path / "echo")
+    }
 
 
 def test_what_a_run_keeps_of_a_chart_is_what_stands_is_held_against(tmp_path: Path) -> None:
     """So that a run on a target that was brought up with charts can be resumed."""
     shutil.copytree(CHART, tmp_path / "echo")
     (tmp_path / "own.yaml").write_text("replicas: 1\n")
-    found, plan = load_and_plan(spec(tmp_path, name="./echo", values="own.yaml"), (), None, (), 1000)
-    directory = create_directory(found, plan, tmp_path / "run")
-    assert kept_scripts(directory, found.spec.targets[0]) == {"echo.tgz": pack(tmp_path / "echo"), "own.yaml": b"replicas: 1\n"}
-    up = create_directory(found, plan, tmp_path / "up", purpose="up")
-    with held(up, found.spec, plan, directory) as adopted:
+    planned = plan(spec(tmp_path, name="./echo", values="own.yaml"))
+    found, made = planned.loaded, planned.plan
+    directory = make_directory(found, made, tmp_path / "run")
+    assert kept_scripts(directory, found.spec.targets[0]) == {
+        "echo.tgz": pack(tmp_path / "echo"),
+        "own.yaml": b"replicas: 1\n",
+    }
+    up = make_directory(found, made, tmp_path / "up", purpose="up")
+    with held(up, found.spec, planned.targets, directory) as adopted:
         assert adopted.run_id == up.run_id
 
 
 def loaded(path: Path) -> LoadedSpec:
-    return load_and_plan(path, (), None, (), 1000)[0]
+    return plan(path).loaded

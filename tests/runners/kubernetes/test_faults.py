@@ -1,4 +1,6 @@
-"""What goes wrong in data centres, in the middle of a trial: nothing measured is lost, and what is lost says why."""
+"""What goes wrong in data centres, in the middle of a trial: nothing measured is lost, and what is
+lost says why.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,9 @@ from collections.abc import Callable
 
 import pytest
 
-from benchspec.engine.errors import RunFailed
-from benchspec.engine.ports import Session
-from benchspec.engine.spec import Role, Site
+from benchspec.engine.model.contract.runner import Session
+from benchspec.engine.model.errors import RunFailed
+from benchspec.engine.model.spec import Role, Site
 from benchspec.runners.kubernetes import RUNNER
 from benchspec.runners.kubernetes.failures import PodLost
 from tests.cluster.cluster import Cluster
@@ -61,10 +63,19 @@ def test_a_trial_outlives(cluster: Cluster, connect: Connect, fault: str) -> Non
     allocation.release()
 
 
-def test_an_evicted_pod_is_told_and_its_job_is_never_run_again(cluster: Cluster, connect: Connect, site: Site, run_id: str) -> None:
+def test_an_evicted_pod_is_told_and_its_job_is_never_run_again(
+    cluster: Cluster, connect: Connect, site: Site, run_id: str
+) -> None:
     allocation = allocate(connect(), Role.CLIENT)
     job = allocation.start(sh("sleep 60"), "evicted")
-    pod = cluster.kubectl("get", "pods", "-l", f"benchspec.dev/run={run_id}", "-o", "jsonpath={.items[0].metadata.name}")
+    pod = cluster.kubectl(
+        "get",
+        "pods",
+        "-l",
+        f"benchspec.dev/run={run_id}",
+        "-o",
+        "jsonpath={.items[0].metadata.name}",
+    )
     cluster.fault("evict", what=f"default/{pod}")
     with pytest.raises(PodLost, match=pod):
         job.wait(60)
@@ -78,7 +89,9 @@ def test_an_evicted_pod_is_told_and_its_job_is_never_run_again(cluster: Cluster,
 
 def test_a_program_that_takes_too_much_memory_is_no_result(connect: Connect) -> None:
     allocation = allocate(connect(), Role.CLIENT)
-    job = allocation.start(sh("exec python3 -c 'x = bytearray(400 << 20); print(len(x))'"), "greedy")
+    job = allocation.start(
+        sh("exec python3 -c 'x = bytearray(400 << 20); print(len(x))'"), "greedy"
+    )
     code, told = None, ""
     try:
         job.wait(60)

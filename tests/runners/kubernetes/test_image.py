@@ -1,12 +1,15 @@
-"""images/Containerfile: what it installs is what workloads look for. Built, and used on a cluster, by with_image.py beside this."""
+"""images/Containerfile: what it installs is what workloads look for. Built, and used on a cluster,
+by with_image.py beside this.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchspec.engine.ports import Tool
-from benchspec.engine.spec import Json
+from benchspec.engine.model.contract.values import Tool
+from benchspec.engine.model.spec import Json
 from benchspec.workloads.registry import MODULES, get_workload
 
 ROOT = Path(__file__).parents[3]
@@ -17,12 +20,18 @@ ELSEWHERE = {"command", "diskspd", "vault-benchmark"}
 def tools() -> list[Tool]:
     """The programs that the image must have."""
     asked: Mapping[str, Mapping[str, Json]] = {"fortio": {"server": "nginx", "api": "rest"}}
-    return [tool for name in sorted(MODULES.keys() - ELSEWHERE) for tool in get_workload(name).tools(asked.get(name, {}))]
+    return [
+        tool
+        for name in sorted(MODULES.keys() - ELSEWHERE)
+        for tool in get_workload(name).tools(asked.get(name, {}))
+    ]
 
 
 def test_it_has_the_package_of_every_tool() -> None:
-    words = (ROOT / "images" / "Containerfile").read_text().split()
+    text = (ROOT / "images" / "Containerfile").read_text()
+    words = re.split(r"[\s/]+", text)
     assert {tool.package for tool in tools()} <= set(words)
-    required = (ROOT / "tests" / "cluster" / "go" / "fortio" / "go.mod").read_text()
-    assert "require fortio.org/fortio v1.66.5\n" in required
-    assert "fortio.org/fortio@v1.66.5" in words
+    for folder, module in (("fortio", "fortio.org/fortio v1.66.5"), ("k6", "go.k6.io/k6 v1.8.1")):
+        required = (ROOT / "tests" / "cluster" / "go" / folder / "go.mod").read_text()
+        assert f"require {module}\n" in required
+        assert module.replace(" ", "@") in text

@@ -1,4 +1,6 @@
-"""Lifecycle steps on a real cluster: objects of manifests are made, awaited, used and removed; programs of the controller reach the cluster."""
+"""Lifecycle steps on a real cluster: objects of manifests are made, awaited, used and removed;
+programs of the controller reach the cluster.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from benchspec.engine.errors import RunFailed
-from benchspec.engine.ports import ObjectKeeper
-from benchspec.engine.readback import read_run
-from benchspec.engine.results import TrialStatus
-from benchspec.engine.spec import Json, Site
+from benchspec.engine.model.contract.runner import ObjectKeeper
+from benchspec.engine.model.errors import RunFailed
+from benchspec.engine.model.results import TrialStatus
+from benchspec.engine.model.spec import Json, Site
+from benchspec.engine.store.read_run import read_run
 from benchspec.runners.kubernetes.runner import KubernetesRunner
 from tests.cluster import sharing
 from tests.cluster.cluster import Cluster
-from tests.execute.bench import run_cli, write_spec
+from tests.engine.execution.bench import run_cli, write_spec
 
 OURS = "app.kubernetes.io/managed-by=benchspec"
 MANIFEST = """
@@ -61,41 +63,93 @@ def cluster() -> Iterator[Cluster]:
 
 
 def spec(cluster: Cluster, folder: Path, ready: list[dict[str, Any]], text: str = MANIFEST) -> Path:
-    """One target: a step on the controller, a manifest, what is awaited, and a run of fortio against the manifest's Service."""
+    """One target: a step on the controller, a manifest, what is awaited, and a run of fortio
+    against the manifest's Service.
+    """
     (folder / "echo.yaml").write_text(text)
     lifecycle = {
         "per": "session",
         "bootstrap": [
-            {"name": "greet", "run": ["kubectl", "get", "namespace", "default", "-o", "name"], "capture": {"word": {"stdout": True}}},
-            {"name": "echo", "manifest": "echo.yaml", "capture": {"port": {"jsonpath": "$.items[1].spec.ports[0].nodePort"}}},
+            {
+                "name": "greet",
+                "run": ["kubectl", "get", "namespace", "default", "-o", "name"],
+                "capture": {"word": {"stdout": True}},
+            },
+            {
+                "name": "echo",
+                "manifest": "echo.yaml",
+                "capture": {"port": {"jsonpath": "$.items[1].spec.ports[0].nodePort"}},
+            },
         ],
         "ready": ready,
-        "destroy": [{"name": "look", "run": ["kubectl", "get", "configmap,deployment", "-l", OURS, "-o", "name"]}],
+        "destroy": [
+            {
+                "name": "look",
+                "run": ["kubectl", "get", "configmap,deployment", "-l", OURS, "-o", "name"],
+            }
+        ],
     }
     address = cluster.layout.address(1)
-    parameters = {"url": f"http://{address}:${{output:echo.port}}/", "qps": "50 1/s", "connections": 2, "duration": "1 s"}
+    parameters = {
+        "url": f"http://{address}:${{output:echo.port}}/",
+        "qps": "50 1/s",
+        "connections": 2,
+        "duration": "1 s",
+    }
     document = {
-        "apiVersion": "benchspec/v1", "kind": "Benchmark", "name": "steps", "title": "Steps",
-        "targets": {"pods": {
-            "runner": {"kind": "kubernetes", "kubeconfig": str(cluster.kubeconfig), "cpu": "250m", "memory": "128 MiB"}, "lifecycle": lifecycle,
-        }},
-        "workloads": {"http": {"tool": "fortio", "with": parameters, "gates": {"max_steal": "100 %"}}},
+        "apiVersion": "benchspec/v1",
+        "kind": "Benchmark",
+        "name": "steps",
+        "title": "Steps",
+        "targets": {
+            "pods": {
+                "runner": {
+                    "kind": "kubernetes",
+                    "image": "localhost/tools:1",
+                    "kubeconfig": str(cluster.kubeconfig),
+                    "cpu": "250m",
+                    "memory": "128 MiB",
+                },
+                "lifecycle": lifecycle,
+            }
+        },
+        "workloads": {
+            "http": {"tool": "fortio", "with": parameters, "gates": {"max_steal": "100 %"}}
+        },
         "method": {"sessions": 1, "trials": 1, "warmups": 1, "seed": 1},
-    }  # fmt: skip
+    }
     return write_spec(folder / "spec.yaml", document)
 
 
 def left(cluster: Cluster) -> list[str]:
-    return cluster.kubectl("get", "configmaps,services,deployments,replicasets,pods,jobs", "-A", "-l", OURS, "-o", "name").split()
+    return cluster.kubectl(
+        "get",
+        "configmaps,services,deployments,replicasets,pods,jobs",
+        "-A",
+        "-l",
+        OURS,
+        "-o",
+        "name",
+    ).split()
 
 
-def test_objects_of_a_manifest_are_made_awaited_loaded_and_removed(cluster: Cluster, tmp_path: Path) -> None:
+def test_objects_of_a_manifest_are_made_awaited_loaded_and_removed(
+    cluster: Cluster, tmp_path: Path
+) -> None:
     ready: list[dict[str, Any]] = [
-        {"name": "available", "wait": {"condition": "deployment/steps-echo condition=Available"}, "timeout": "2 min",
-         "capture": {"replicas": {"jsonpath": "$.status.readyReplicas"}}},
-        {"name": "counted", "wait": {"condition": "deploy/steps-echo jsonpath={.status.readyReplicas}=1"}, "timeout": "1 min"},
+        {
+            "name": "available",
+            "wait": {"condition": "deployment/steps-echo condition=Available"},
+            "timeout": "2 min",
+            "capture": {"replicas": {"jsonpath": "$.status.readyReplicas"}},
+        },
+        {
+            "name": "counted",
+            "wait": {"condition": "deploy/steps-echo jsonpath={.status.readyReplicas}=1"},
+            "timeout": "1 min",
+        },
         {"name": "note", "run": ["kubectl", "get", "configmap", "steps-note", "-o", "json"]},
-    ]  # fmt: skip
+    ]
     path = spec(cluster, tmp_path, ready)
     run = tmp_path / "run"
     done = run_cli("run", str(path), "--yes", "--out", str(run))
@@ -104,21 +158,36 @@ def test_objects_of_a_manifest_are_made_awaited_loaded_and_removed(cluster: Clus
     assert (warmup.status, trial.status) == (TrialStatus.VALID, TrialStatus.VALID)
     figures = {m.metric: m.value for m in trial.measurements}
     assert (figures["error.ratio"], figures["samples"]) == (0, 50)
-    printed = {path.parent.name: path.read_bytes() for path in (run / "raw-steps").glob("**/*stdout*")}
+    printed = {
+        path.parent.name: path.read_bytes() for path in (run / "raw-steps").glob("**/*stdout*")
+    }
     note = next(json.loads(data) for name, data in printed.items() if "-note-" in name)
     assert note["data"] == {"said": "namespace/default", "plain": "${output:greet.word}"}
     assert note["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "benchspec"
     look = next(data for name, data in printed.items() if "-look-" in name).decode()
-    assert {"deployment.apps/steps-echo", "configmap/steps-note"} <= set(look.split())  # removed after the destroy steps
+    assert {"deployment.apps/steps-echo", "configmap/steps-note"} <= set(
+        look.split()
+    )  # removed after the destroy steps
     assert left(cluster) == []
 
 
-def test_a_condition_that_does_not_come_true_says_why_and_leaves_nothing(cluster: Cluster, tmp_path: Path) -> None:
-    ready = [{"name": "available", "wait": {"condition": "deployment/steps-echo condition=Available"}, "timeout": "5 s"}]
+def test_a_condition_that_does_not_come_true_says_why_and_leaves_nothing(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    ready = [
+        {
+            "name": "available",
+            "wait": {"condition": "deployment/steps-echo condition=Available"},
+            "timeout": "5 s",
+        }
+    ]
     path = spec(cluster, tmp_path, ready, MANIFEST.replace("localhost/tools:1", "localhost/none:1"))
     done = run_cli("run", str(path), "--yes", "--out", str(tmp_path / "run"))
     assert done.returncode == 4, done.stderr
-    assert "deployment/steps-echo condition=Available was not so within 5 s: Available is False" in done.stderr
+    assert (
+        "deployment/steps-echo condition=Available was not so within 5 s: Available is False"
+        in done.stderr
+    )
     assert "ImagePull" in done.stderr or "ContainerCreating" in done.stderr
     assert left(cluster) == []
 
@@ -126,17 +195,36 @@ def test_a_condition_that_does_not_come_true_says_why_and_leaves_nothing(cluster
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "theirs"}}, "there is a ConfigMap theirs already in namespace default"),
-        ({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}}, "belongs to the whole cluster"),
         (
-            {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a", "namespace": "kube-system"}},
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "theirs"}},
+            "there is a ConfigMap theirs already in namespace default",
+        ),
+        (
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}},
+            "belongs to the whole cluster",
+        ),
+        (
+            {
+                "apiVersion": "v1",
+                "kind": "Secret",
+                "metadata": {"name": "a", "namespace": "kube-system"},
+            },
             "in namespace kube-system, expected",
         ),
-        ({"apiVersion": "example.org/v1", "kind": "Thing", "metadata": {"name": "a"}}, "no kind Thing of apiVersion example.org/v1"),
+        (
+            {"apiVersion": "example.org/v1", "kind": "Thing", "metadata": {"name": "a"}},
+            "no kind Thing of apiVersion example.org/v1",
+        ),
     ],
 )
-def test_objects_that_must_not_be_made_are_refused(cluster: Cluster, given: dict[str, Any], told: str) -> None:
-    site = Site(name="pods", runner="kubernetes", options={"kind": "kubernetes", "kubeconfig": str(cluster.kubeconfig)})
+def test_objects_that_must_not_be_made_are_refused(
+    cluster: Cluster, given: dict[str, Any], told: str
+) -> None:
+    site = Site(
+        name="pods",
+        runner="kubernetes",
+        options={"kind": "kubernetes", "kubeconfig": str(cluster.kubeconfig)},
+    )
     cluster.kubectl("create", "configmap", "theirs")
     session = KubernetesRunner().connect(site, "run-of-steps")
     try:
@@ -152,8 +240,16 @@ def test_objects_that_must_not_be_made_are_refused(cluster: Cluster, given: dict
 
 
 def test_two_targets_that_are_up_at_once_do_not_share_objects(cluster: Cluster) -> None:
-    site = Site(name="pods", runner="kubernetes", options={"kind": "kubernetes", "kubeconfig": str(cluster.kubeconfig)})
-    given: dict[str, Json] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "steps-shared"}}
+    site = Site(
+        name="pods",
+        runner="kubernetes",
+        options={"kind": "kubernetes", "kubeconfig": str(cluster.kubeconfig)},
+    )
+    given: dict[str, Json] = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "steps-shared"},
+    }
     session = KubernetesRunner().connect(site, "run-of-steps")
     try:
         assert isinstance(session, ObjectKeeper)
@@ -170,12 +266,24 @@ def test_two_targets_that_are_up_at_once_do_not_share_objects(cluster: Cluster) 
 
 
 def test_a_secret_is_made_and_not_kept(cluster: Cluster) -> None:
-    site = Site(name="pods", runner="kubernetes", options={"kind": "kubernetes", "kubeconfig": str(cluster.kubeconfig)})
+    site = Site(
+        name="pods",
+        runner="kubernetes",
+        options={"kind": "kubernetes", "kubeconfig": str(cluster.kubeconfig)},
+    )
     session = KubernetesRunner().connect(site, "run-of-steps")
     try:
         assert isinstance(session, ObjectKeeper)
         made = session.apply(
-            [{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "steps"}, "stringData": {"key": "open sesame"}}], "allocation"
+            [
+                {
+                    "apiVersion": "v1",
+                    "kind": "Secret",
+                    "metadata": {"name": "steps"},
+                    "stringData": {"key": "open sesame"},
+                }
+            ],
+            "allocation",
         )
         assert b"open" not in made
         assert b"b3Blbi" not in made

@@ -1,4 +1,5 @@
-"""Load through a real ingress controller on a real cluster. Not part of the suite, since its program is large to fetch:
+"""Load through a real ingress controller on a real cluster. Not part of the suite, since its
+program is large to fetch:
 
 python -m pytest tests/runners/kubernetes/with_ingress.py
 """
@@ -14,21 +15,33 @@ from typing import Any
 
 import pytest
 
-from benchspec.engine.errors import RunFailed
-from benchspec.engine.ports import Allocation, Command, Demand, Endpoint, Server, Session
-from benchspec.engine.readback import read_run
-from benchspec.engine.results import Trial, TrialStatus
-from benchspec.engine.spec import Role, TrafficPath
-from benchspec.runners.kubernetes import ingress as way
-from benchspec.runners.kubernetes import scripts
+from benchspec.engine.model.contract.runner import Allocation, Session
+from benchspec.engine.model.contract.values import Command, Demand, Endpoint, Server
+from benchspec.engine.model.errors import RunFailed
+from benchspec.engine.model.results import Trial, TrialStatus
+from benchspec.engine.model.spec import Role, TrafficPath
+from benchspec.engine.store.read_run import read_run
+from benchspec.runners import kubernetes
+from benchspec.runners.agent.scripts import here
 from benchspec.runners.kubernetes.allocation import PodAllocation
+from benchspec.runners.kubernetes.resources import ingress as way
 from tests.cluster import cluster as clusters
 from tests.cluster import ingress, sharing
 from tests.cluster.cluster import Cluster
-from tests.execute.bench import run_cli, write_spec
+from tests.engine.execution.bench import run_cli, write_spec
 from tests.runners.kubernetes.conftest import BOTH, allocate
 
-SERVE = ("fortio", "server", "-http-port", "80", *(word for name in ("grpc", "tcp", "udp", "redirect") for word in (f"-{name}-port", "disabled")))
+SERVE = (
+    "fortio",
+    "server",
+    "-http-port",
+    "80",
+    *(
+        word
+        for name in ("grpc", "tcp", "udp", "redirect")
+        for word in (f"-{name}-port", "disabled")
+    ),
+)
 
 THROUGH = Demand(path=TrafficPath.INGRESS)
 
@@ -45,7 +58,14 @@ def cluster() -> Iterator[Cluster]:
 
 def spec(cluster: Cluster, folder: Path) -> Path:
     """fortio straight to a Service, and through an ingress."""
-    runner = {"kind": "kubernetes", "kubeconfig": str(cluster.kubeconfig), "cpu": "250m", "memory": "128 MiB", "ingress_class": ingress.NAME}
+    runner = {
+        "kind": "kubernetes",
+        "image": "localhost/tools:1",
+        "kubeconfig": str(cluster.kubeconfig),
+        "cpu": "250m",
+        "memory": "128 MiB",
+        "ingress_class": ingress.NAME,
+    }
     http = {
         "tool": "fortio",
         "placement": "across-nodes",
@@ -54,10 +74,14 @@ def spec(cluster: Cluster, folder: Path) -> Path:
         "gates": {"max_steal": "100 %"},
     }
     document = {
-        "apiVersion": "benchspec/v1", "kind": "Benchmark", "name": "ingress", "title": "Through an ingress",
-        "targets": {"traefik": {"runner": runner}}, "workloads": {"http": http},
+        "apiVersion": "benchspec/v1",
+        "kind": "Benchmark",
+        "name": "ingress",
+        "title": "Through an ingress",
+        "targets": {"traefik": {"runner": runner}},
+        "workloads": {"http": http},
         "method": {"sessions": 1, "trials": 2, "warmups": 1, "seed": 1},
-    }  # fmt: skip
+    }
     return write_spec(folder / "spec.yaml", document)
 
 
@@ -69,23 +93,39 @@ def told(run: Path, trial: Trial) -> dict[str, Any]:
 
 
 def left(cluster: Cluster) -> str:
-    return cluster.kubectl("get", "ingresses,services,jobs,pods,leases", "-A", "-l", "app.kubernetes.io/managed-by=benchspec", "-o", "name")
+    return cluster.kubectl(
+        "get",
+        "ingresses,services,jobs,pods,leases",
+        "-A",
+        "-l",
+        "app.kubernetes.io/managed-by=benchspec",
+        "-o",
+        "name",
+    )
 
 
-def test_what_fortio_sent_is_what_the_controller_passed_on(cluster: Cluster, tmp_path: Path) -> None:
+def test_what_fortio_sent_is_what_the_controller_passed_on(
+    cluster: Cluster, tmp_path: Path
+) -> None:
     run = tmp_path / "run"
     done = run_cli("run", str(spec(cluster, tmp_path)), "--yes", "--out", str(run))
     assert done.returncode == 0, done.stderr
     read = read_run(run)
     assert [trial.status for trial in read.trials] == [TrialStatus.VALID] * 6
-    through = {experiment.id for experiment in read.experiments if experiment.path is TrafficPath.INGRESS}
+    through = {
+        experiment.id for experiment in read.experiments if experiment.path is TrafficPath.INGRESS
+    }
     sent = 0
     for trial in read.trials:
         answer = told(run, trial)
         assert set(answer["RetCodes"]) == {"200"}
-        assert (answer["URL"] == f"http://{cluster.layout.address(1)}:80/") is (trial.experiment_id in through)
+        assert (answer["URL"] == f"http://{cluster.layout.address(1)}:80/") is (
+            trial.experiment_id in through
+        )
         if trial.experiment_id in through:
-            sent += answer["DurationHistogram"]["Count"] + answer["NumThreads"]  # each connection asks once before the clock runs
+            sent += (
+                answer["DurationHistogram"]["Count"] + answer["NumThreads"]
+            )  # each connection asks once before the clock runs
 
     asked = sorted(ingress.accesses(cluster), key=lambda one: str(one["StartUTC"]))
     agents = [str(one.get("request_User-Agent")).partition("/")[0] for one in asked]
@@ -96,10 +136,14 @@ def test_what_fortio_sent_is_what_the_controller_passed_on(cluster: Cluster, tmp
     assert set(agents) == {"curl", "fortio.org"}
     assert agents == sorted(agents), "requests to see the way come first"
     page = (run / "report" / "page.md").read_text()
-    assert all(f"http&#91;path={path}&#93;, traefik: " in page for path in ("pod-to-service", "ingress"))
+    assert all(
+        f"http&#91;path={path}&#93;, traefik: " in page for path in ("pod-to-service", "ingress")
+    )
     assert left(cluster) == ""
     cleaned = run_cli("clean", str(run))
-    assert (cleaned.returncode, "nothing of this run is left" in cleaned.stdout) == (0, True), cleaned
+    assert (cleaned.returncode, "nothing of this run is left" in cleaned.stdout) == (0, True), (
+        cleaned
+    )
 
 
 @pytest.fixture
@@ -107,28 +151,64 @@ def other(cluster: Cluster) -> Iterator[Callable[[], None]]:
     """Somebody's Ingress of the same class, which takes every request; the function removes it."""
     labels = {"app": "other"}
     server = {"name": "server", "image": "localhost/tools:1", "command": [*SERVE]}
-    rule = {"http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": {"service": {"name": "other", "port": {"number": 80}}}}]}}
+    rule = {
+        "http": {
+            "paths": [
+                {
+                    "path": "/",
+                    "pathType": "Prefix",
+                    "backend": {"service": {"name": "other", "port": {"number": 80}}},
+                }
+            ]
+        }
+    }
     objects = [
-        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "other", "labels": labels}, "spec": {"containers": [server]}},
-        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "other"}, "spec": {"selector": labels, "ports": [{"port": 80}]}},
-        {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "spec": {"ingressClassName": ingress.NAME, "rules": [rule]},
-         "metadata": {"name": "other", "annotations": {"traefik.ingress.kubernetes.io/router.priority": "1000"}}},
-    ]  # fmt: skip
-    cluster.kubectl("apply", "-f", "-", given=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "other", "labels": labels},
+            "spec": {"containers": [server]},
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": "other"},
+            "spec": {"selector": labels, "ports": [{"port": 80}]},
+        },
+        {
+            "apiVersion": "networking.k8s.io/v1",
+            "kind": "Ingress",
+            "spec": {"ingressClassName": ingress.NAME, "rules": [rule]},
+            "metadata": {
+                "name": "other",
+                "annotations": {"traefik.ingress.kubernetes.io/router.priority": "1000"},
+            },
+        },
+    ]
+    cluster.kubectl(
+        "apply", "-f", "-", given=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
+    )
     cluster.kubectl("wait", "pod/other", "--for=condition=Ready", "--timeout=120s")
     yield lambda: print(cluster.kubectl("delete", "ingress", "other"))
-    cluster.kubectl("delete", "ingress,service,pod", "other", "--ignore-not-found", "--grace-period=1")
+    cluster.kubectl(
+        "delete", "ingress,service,pod", "other", "--ignore-not-found", "--grace-period=1"
+    )
 
 
 def serving(allocation: Allocation) -> Server:
     command = Command(argv=SERVE, role=Role.SERVER, timeout_s=300)
-    return Server(command=command, endpoint=allocation.surroundings().endpoints[Role.SERVER], ready_timeout_s=60)
+    return Server(
+        command=command,
+        endpoint=allocation.surroundings().endpoints[Role.SERVER],
+        ready_timeout_s=60,
+    )
 
 
 def await_answers(allocation: PodAllocation, endpoint: Endpoint) -> None:
     """Until the controller passes requests to the address on to somebody."""
     client, deadline = allocation.share(Role.CLIENT).container, time.monotonic() + 120
-    while (said := client.ask(scripts.request(endpoint.host, endpoint.port, 1))) != b"200\n":
+    asked = here(kubernetes.__file__, "request"), (endpoint.host, str(endpoint.port), "1")
+    while (said := client.ask(*asked)) != b"200\n":
         assert time.monotonic() < deadline, said
         time.sleep(0.5)
 
@@ -142,7 +222,10 @@ def test_requests_that_another_ingress_takes_are_not_measured(
     await_answers(allocation, server.endpoint)
     with monkeypatch.context() as patch:
         patch.setattr(way, "ROUTE_S", 20.0)
-        with pytest.raises(RunFailed, match="answers 200, but requests do not arrive at the server's pod after 20 s"):
+        with pytest.raises(
+            RunFailed,
+            match="answers 200, but requests do not arrive at the server's pod after 20 s",
+        ):
             allocation.serve(server, "first")
     other()
     allocation.serve(server, "second")
@@ -150,12 +233,18 @@ def test_requests_that_another_ingress_takes_are_not_measured(
     allocation.release()
 
 
-def test_a_controller_that_is_away_is_waited_for(cluster: Cluster, connect: Callable[..., Session]) -> None:
+def test_a_controller_that_is_away_is_waited_for(
+    cluster: Cluster, connect: Callable[..., Session]
+) -> None:
     allocation = allocate(connect(ingress_class=ingress.NAME), *BOTH, demand=THROUGH)
     here = (f"--namespace={ingress.NAME}",)
     cluster.kubectl("scale", "deployment", ingress.NAME, *here, "--replicas=0")
-    cluster.kubectl("wait", "pod", f"--selector=app={ingress.NAME}", *here, "--for=delete", "--timeout=120s")
-    back = threading.Timer(5, cluster.kubectl, ("scale", "deployment", ingress.NAME, *here, "--replicas=1"))
+    cluster.kubectl(
+        "wait", "pod", f"--selector=app={ingress.NAME}", *here, "--for=delete", "--timeout=120s"
+    )
+    back = threading.Timer(
+        5, cluster.kubectl, ("scale", "deployment", ingress.NAME, *here, "--replicas=1")
+    )
     back.start()
     allocation.serve(serving(allocation), "server")
     back.join()

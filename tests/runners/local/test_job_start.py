@@ -1,4 +1,6 @@
-"""The moments between `mkdir` and the program: what a controller's death leaves there, and that nothing runs twice."""
+"""The moments between `mkdir` and the program: what a controller's death leaves there, and that
+nothing runs twice.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from benchspec.engine.errors import RunFailed, StorageError
-from benchspec.engine.ports import Command
-from benchspec.engine.spec import Role
+from benchspec.engine.model.contract.values import Command
+from benchspec.engine.model.errors import RunFailed, StorageError
+from benchspec.engine.model.spec import Role
+from benchspec.runners.agent.record import Record
 from benchspec.runners.local import job, launch, record
-from benchspec.runners.local.record import Record
 
 MARKERS = {"BENCHSPEC_RUN": "run-start", "BENCHSPEC_JOB": "j"}
 
@@ -29,7 +31,9 @@ def count(directory: Path) -> Command:
 
 
 def begin(directory: Path, command: Command | None = None) -> job.LocalJob:
-    return job.start(directory, command or count(directory), directory.parent / "work", "a", (), MARKERS)
+    return job.start(
+        directory, command or count(directory), directory.parent / "work", "a", (), MARKERS
+    )
 
 
 def runs(directory: Path) -> int:
@@ -49,30 +53,46 @@ def test_start_finishes_what_a_dead_controller_began(directory: Path) -> None:
     directory.mkdir()
     (directory / "job.99999").write_text('{"argv": [')  # cut short while it was written
     (directory / "stdout").touch()
-    begin(directory).wait(10)
+    started = begin(directory)
+    started.wait(10)
     assert runs(directory) == 1
-    assert record.read_exit_code(directory) == 0
+    assert started.exit_code() == 0
+
+
+def wrapped(directory: Path, script: str, group: str = "") -> list[str]:
+    argv = ("/bin/sh", "-c", script)
+    return launch.wrapped(argv, directory.parent / "work", os.environ["PATH"], group=group)
 
 
 def slow_wrapper(directory: Path) -> subprocess.Popen[bytes]:
     """A wrapper whose controller died and which the system lets run late."""
-    script = "sleep 0.4\n" + launch.WRAPPER
-    argv = ["/bin/sh", "-c", script, "x", str(directory), str(directory.parent / "work"), "/bin/sh", "-c", "echo run >>counter"]
+    argv = wrapped(directory, "echo run >>counter")
+    argv[2] = f"sleep 0.4\n{argv[2]}"
     return subprocess.Popen(argv, cwd=directory, start_new_session=True)
 
 
 def test_a_wrapper_that_comes_late_finds_its_job_taken(directory: Path) -> None:
     directory.mkdir()
     late = slow_wrapper(directory)
-    what = Record(argv=("true",), workdir=directory.parent / "work", fetch=(), allocation="a", boot_id=record.boot_id(), started_at=time.time())
-    what.write(directory)
+    what = Record(
+        argv=("true",),
+        workdir=str(directory.parent / "work"),
+        fetch=(),
+        allocation="a",
+        started_at=time.time(),
+    )
+    record.write(directory, what)
     env = launch.environment(count(directory), MARKERS)
-    launch.spawn(["/bin/sh", "-c", "echo run >>counter"], directory, directory.parent / "work", env, ()).wait()
+    launch.spawn(
+        ["/bin/sh", "-c", "echo run >>counter"], directory, directory.parent / "work", env, ()
+    ).wait()
     assert late.wait(10) == 125
     assert runs(directory) == 1
 
 
-def test_a_wrapper_that_comes_late_finds_its_job_withdrawn(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrapper_that_comes_late_finds_its_job_withdrawn(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(record, "_TAKEN_WITHIN_S", 0.0)
     directory.mkdir()
     late = slow_wrapper(directory)
@@ -85,8 +105,14 @@ def test_a_wrapper_that_comes_late_finds_its_job_withdrawn(directory: Path, monk
 
 def test_attach_waits_for_a_wrapper_on_its_way(directory: Path) -> None:
     directory.mkdir()
-    what = Record(argv=("sh",), workdir=directory.parent / "work", fetch=(), allocation="a", boot_id=record.boot_id(), started_at=time.time())
-    what.write(directory)
+    what = Record(
+        argv=("sh",),
+        workdir=str(directory.parent / "work"),
+        fetch=(),
+        allocation="a",
+        started_at=time.time(),
+    )
+    record.write(directory, what)
     slow_wrapper(directory)
     found = job.attach(directory, MARKERS)
     assert found is not None
@@ -97,14 +123,27 @@ def test_attach_waits_for_a_wrapper_on_its_way(directory: Path) -> None:
 def test_the_winner_of_a_race_is_waited_for(directory: Path) -> None:
     directory.mkdir()
     winner = subprocess.Popen(
-        ["/bin/sh", "-c", launch.WRAPPER, "x", str(directory), str(directory.parent / "work"), "/bin/sh", "-c", "sleep 0.3; exit 5"],
-        cwd=directory, start_new_session=True,
-    )  # fmt: skip
+        wrapped(directory, "sleep 0.3; exit 5"),
+        cwd=directory,
+        start_new_session=True,
+    )
     while not (directory / "pid").exists():
         time.sleep(0.001)
-    what = Record(argv=("sh",), workdir=directory.parent / "work", fetch=(), allocation="a", boot_id=record.boot_id(), started_at=time.time())
-    what.write(directory)
-    loser = launch.spawn(["/bin/true"], directory, directory.parent / "work", launch.environment(count(directory), MARKERS), ())
+    what = Record(
+        argv=("sh",),
+        workdir=str(directory.parent / "work"),
+        fetch=(),
+        allocation="a",
+        started_at=time.time(),
+    )
+    record.write(directory, what)
+    loser = launch.spawn(
+        ["/bin/true"],
+        directory,
+        directory.parent / "work",
+        launch.environment(count(directory), MARKERS),
+        (),
+    )
     started = job.LocalJob(directory, what, MARKERS, loser, time.monotonic())
     started.wait(10)
     assert started.exit_code() == 5
@@ -112,7 +151,9 @@ def test_the_winner_of_a_race_is_waited_for(directory: Path) -> None:
 
 
 @pytest.mark.parametrize("set_by_s", [0.0, 3600.0, -3600.0])
-def test_a_clock_that_is_set_does_not_change_how_long_a_job_took_that_nobody_watched(directory: Path, set_by_s: float) -> None:
+def test_a_clock_that_is_set_does_not_change_how_long_a_job_took_that_nobody_watched(
+    directory: Path, set_by_s: float
+) -> None:
     command = Command(argv=("sleep", "0.5"), role=Role.CLIENT, timeout_s=30)
     job.start(directory, command, directory.parent / "work", "a", (), MARKERS).wait(30)
     ended = (directory / "rc").stat().st_mtime + set_by_s
@@ -125,9 +166,17 @@ def test_a_clock_that_is_set_does_not_change_how_long_a_job_took_that_nobody_wat
 
 def test_a_pid_from_before_a_restart_is_nobody(directory: Path) -> None:
     directory.mkdir()
-    what = Record(argv=("sleep",), workdir=directory.parent, fetch=(), allocation="a", boot_id="another start of the host", started_at=0.0)
-    what.write(directory)
-    (directory / "pid").write_text(Path("/proc/self/stat").read_text())  # this very process: alive, but not the job's
+    what = Record(
+        argv=("sleep",),
+        workdir=str(directory.parent),
+        fetch=(),
+        allocation="a",
+        started_at=0.0,
+    )
+    record.write(directory, what)
+    (directory / "pid").write_text(
+        f"another-start-of-the-host {Path('/proc/self/stat').read_text()}"
+    )  # this very process: alive, but not the job's
     found = job.attach(directory, MARKERS)
     assert found is not None
     with pytest.raises(RunFailed, match="restarted"):
@@ -135,11 +184,16 @@ def test_a_pid_from_before_a_restart_is_nobody(directory: Path) -> None:
 
 
 def test_a_pid_that_was_given_to_another_process_is_nobody(directory: Path) -> None:
-    begin(directory, Command(argv=("sh", "-c", "kill -9 $PPID; sleep 0.2"), role=Role.CLIENT, timeout_s=9))
+    begin(
+        directory,
+        Command(argv=("sh", "-c", "kill -9 $PPID; sleep 0.2"), role=Role.CLIENT, timeout_s=9),
+    )
     time.sleep(0.3)
     stat = (directory / "pid").read_text().split()
     ours = Path("/proc/self/stat").read_text().split()
-    (directory / "pid").write_text(" ".join([ours[0], *stat[1:]]) + "\n")  # our number with the dead wrapper's start time
+    (directory / "pid").write_text(
+        " ".join([stat[0], ours[0], *stat[2:]]) + "\n"
+    )  # our number with the dead wrapper's start time
     found = job.attach(directory, MARKERS)
     assert found is not None
     with pytest.raises(RunFailed, match="without leaving an exit code"):
@@ -167,7 +221,9 @@ def test_an_unreadable_record_is_told(directory: Path) -> None:
         (Command(argv=("echo", "x" * 200_000), role=Role.CLIENT, timeout_s=1), "too long"),
     ],
 )
-def test_what_no_kernel_can_run_is_refused_and_leaves_nothing(directory: Path, command: Command, complaint: str) -> None:
+def test_what_no_kernel_can_run_is_refused_and_leaves_nothing(
+    directory: Path, command: Command, complaint: str
+) -> None:
     with pytest.raises(RunFailed, match=complaint):
         begin(directory, command)
     assert not directory.exists()
@@ -199,7 +255,9 @@ def test_a_full_disk_is_told_before_and_during_a_job(tmp_path: Path) -> None:
     try:
         (mount / "work").mkdir()
         script = "head -c 1000000 /dev/zero; cat >filler </dev/zero; exit 0"
-        filling = begin(mount / "j", Command(argv=("sh", "-c", script), role=Role.CLIENT, timeout_s=9))
+        filling = begin(
+            mount / "j", Command(argv=("sh", "-c", script), role=Role.CLIENT, timeout_s=9)
+        )
         with pytest.raises(StorageError, match="takes no more bytes"):
             filling.wait(10)
         with pytest.raises(StorageError) as caught:
@@ -218,8 +276,14 @@ def test_withdrawing(directory: Path) -> None:
 
 def test_a_pid_file_that_was_never_finished_is_nobody_s(directory: Path) -> None:
     directory.mkdir()
-    what = Record(argv=("sh",), workdir=directory, fetch=(), allocation="a", boot_id=record.boot_id(), started_at=time.time())
-    what.write(directory)
+    what = Record(
+        argv=("sh",),
+        workdir=str(directory),
+        fetch=(),
+        allocation="a",
+        started_at=time.time(),
+    )
+    record.write(directory, what)
     (directory / "pid").touch()
     found = job.attach(directory, MARKERS)
     assert found is not None
@@ -238,6 +302,36 @@ def test_erasing_takes_what_else_lies_there(directory: Path) -> None:
 def test_an_exit_code_without_its_newline_is_not_read_yet(directory: Path) -> None:
     directory.mkdir()
     (directory / "rc").write_text("4")
-    assert record.read_exit_code(directory) is None
-    (directory / "rc").write_text("42\n")
-    assert record.read_exit_code(directory) == 42
+    assert record.read_ending(directory) is None
+    for whole in ("42\n", "42 17.50\n", "42 - 100 - 200\n"):
+        (directory / "rc").write_text(whole)
+        ending = record.read_ending(directory)
+        assert ending is not None
+        assert ending.exit_code == 42
+
+
+def waits(pid: int) -> bool:
+    """Whether the process ``pid`` sleeps in the kernel (proc(5), ``stat``)."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "S"
+
+
+def test_a_job_is_taken_by_who_is_in_its_group(directory: Path, tmp_path: Path) -> None:
+    """Otherwise a release between the two would find the group empty and nobody there."""
+    directory.mkdir()
+    os.mkfifo(tmp_path / "cgroup.procs")  # entered when it is read
+    argv = wrapped(directory, "echo run >>counter", str(tmp_path))
+    wrapper = subprocess.Popen(argv, cwd=directory, start_new_session=True)
+    while not waits(wrapper.pid):
+        time.sleep(0.001)
+    assert not (directory / "pid").exists()
+    (tmp_path / "cgroup.procs").read_text()
+    assert wrapper.wait(10) == 0
+    assert runs(directory) == 1
+
+
+def test_a_wrapper_that_comes_late_finds_its_group_removed(directory: Path, tmp_path: Path) -> None:
+    directory.mkdir()
+    argv = wrapped(directory, "echo run >>counter", str(tmp_path / "removed"))
+    assert subprocess.run(argv, cwd=directory, check=False).returncode == 125
+    assert runs(directory) == 0
+    assert not (directory / "pid").exists()

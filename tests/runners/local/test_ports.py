@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from benchspec.engine.errors import RunFailed
+from benchspec.engine.model.errors import RunFailed
 from benchspec.runners.local import ports
 
 TABLE = """  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
@@ -19,7 +19,16 @@ TABLE = """  sl  local_address rem_address   st tx_queue rx_queue tr tm->when re
 
 
 @pytest.mark.parametrize(
-    ("port", "addresses"), [(8080, {"127.0.0.1"}), (22, {"0.0.0.0"}), (8081, set()), (80, {"::"}), (81, {"127.0.0.1"}), (82, {"::1"}), (99, set())]
+    ("port", "addresses"),
+    [
+        (8080, {"127.0.0.1"}),
+        (22, {"0.0.0.0"}),
+        (8081, set()),
+        (80, {"::"}),
+        (81, {"127.0.0.1"}),
+        (82, {"::1"}),
+        (99, set()),
+    ],
 )
 def test_the_kernel_s_table_of_listeners(port: int, addresses: set[str]) -> None:
     assert ports._listeners(TABLE, port) == addresses

@@ -1,4 +1,6 @@
-"""The pure questions: what cannot run here, what would be executed, what the doctor finds; and installing packages."""
+"""The pure questions: what cannot run here, what would be executed, what the doctor finds; and
+installing packages.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from benchspec.engine import findings
-from benchspec.engine.errors import RunFailed, Unsupported, UsageError
-from benchspec.engine.ports import Command, Commands, Endpoint, Leftover, PlacedFile, Server
-from benchspec.engine.results import FindingLevel
-from benchspec.engine.spec import Experiment, Placement, Role, RolePlace, Site, TrafficPath
+from benchspec.engine.model import findings
+from benchspec.engine.model.contract.values import (
+    Command,
+    Commands,
+    Endpoint,
+    Leftover,
+    PlacedFile,
+    Server,
+)
+from benchspec.engine.model.errors import RunFailed, Unsupported, UsageError
+from benchspec.engine.model.results import FindingLevel
+from benchspec.engine.model.spec import Experiment, Placement, Role, RolePlace, Site, TrafficPath
 from benchspec.runners.local import doctor, launch, packages
 from benchspec.runners.local.launch import available
 from benchspec.runners.registry import get_runner
@@ -21,11 +30,27 @@ HERE = Site(name="here", runner="local")
 RUNNER = get_runner("local")
 
 
-def experiment(path: TrafficPath | None = None, placement: Placement = Placement.ANY, cpus: tuple[int, ...] = (), site: str = "here") -> Experiment:
+def experiment(
+    path: TrafficPath | None = None,
+    placement: Placement = Placement.ANY,
+    cpus: tuple[int, ...] = (),
+    site: str = "here",
+) -> Experiment:
     return Experiment(
-        id="ab" * 32, target="t", workload="w", title="W", point=(), tool="command", parameters={}, path=path, placement=placement,
-        roles=(RolePlace(role=Role.CLIENT, site=site, cpus=cpus), RolePlace(role=Role.SERVER, site="here")),
-    )  # fmt: skip
+        id="ab" * 32,
+        target="t",
+        workload="w",
+        title="W",
+        point=(),
+        tool="command",
+        parameters={},
+        path=path,
+        placement=placement,
+        roles=(
+            RolePlace(role=Role.CLIENT, site=site, cpus=cpus),
+            RolePlace(role=Role.SERVER, site="here"),
+        ),
+    )
 
 
 @pytest.mark.parametrize("path", [None, TrafficPath.LOOPBACK, TrafficPath.HOST_TO_HOST])
@@ -43,7 +68,9 @@ def test_what_one_host_can_do(path: TrafficPath | None) -> None:
         (experiment(cpus=(2**40,)), "1099511627776"),
     ],
 )
-def test_what_one_host_cannot_do_is_a_problem_before_anything_is_created(asked: Experiment, words: str) -> None:
+def test_what_one_host_cannot_do_is_a_problem_before_anything_is_created(
+    asked: Experiment, words: str
+) -> None:
     (problem,) = RUNNER.unsupported(asked, HERE)
     assert words in problem.message
     assert problem.remedy
@@ -53,7 +80,9 @@ def test_cpus_of_a_role_elsewhere_are_not_judged_here() -> None:
     assert list(RUNNER.unsupported(experiment(cpus=(4095,), site="elsewhere"), HERE)) == []
 
 
-def test_a_cpu_that_does_not_exist_is_refused_at_the_start_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cpu_that_does_not_exist_is_refused_at_the_start_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     session = RUNNER.connect(HERE, "r")
     allocation = session.allocate([RolePlace(role=Role.CLIENT, site="here")], "a")
@@ -74,13 +103,31 @@ def test_pinning_leaves_the_controller_where_it_was() -> None:
 COMMANDS = Commands(
     clients=(
         Command(
-            argv=("sh", "-c", 'printf "%s|" "$@"; echo "$A $TOKEN"; grep Cpus_allowed_list /proc/self/status', "sh", "it's", "$HOME", "a\nb"),
-            role=Role.CLIENT, timeout_s=70, env={"A": "x y"}, secrets={"TOKEN": "hush"}, fetch=("out put",), cpus=(0,),
+            argv=(
+                "sh",
+                "-c",
+                'printf "%s|" "$@"; echo "$A $TOKEN"; grep Cpus_allowed_list /proc/self/status',
+                "sh",
+                "it's",
+                "$HOME",
+                "a\nb",
+            ),
+            role=Role.CLIENT,
+            timeout_s=70,
+            env={"A": "x y"},
+            secrets={"TOKEN": "hush"},
+            fetch=("out put",),
+            cpus=(0,),
         ),
     ),
-    servers=(Server(command=Command(argv=("serve", "-p", "20001"), role=Role.SERVER, timeout_s=9), endpoint=Endpoint(host="127.0.0.1", port=20001)),),
+    servers=(
+        Server(
+            command=Command(argv=("serve", "-p", "20001"), role=Role.SERVER, timeout_s=9),
+            endpoint=Endpoint(host="127.0.0.1", port=20001),
+        ),
+    ),
     files=(PlacedFile(role=Role.CLIENT, name="job.fio", data=b"[x]\n\xff"),),
-)  # fmt: skip
+)
 
 
 def test_rendered_scripts_do_what_they_say(tmp_path: Path) -> None:
@@ -92,9 +139,16 @@ def test_rendered_scripts_do_what_they_say(tmp_path: Path) -> None:
     assert b"hush" not in files["client-1-client.sh"]
     assert b"TOKEN" in files["client-1-client.sh"]
     (tmp_path / "benchspec-RUN" / "client").mkdir(parents=True)
-    done = subprocess.run(["sh", "-c", files["client-1-client.sh"].decode()], capture_output=True, env={**os.environ, "TOKEN": "told"}, check=True)
+    done = subprocess.run(
+        ["sh", "-c", files["client-1-client.sh"].decode()],
+        capture_output=True,
+        env={**os.environ, "TOKEN": "told"},
+        check=True,
+    )
     assert done.stdout.split() == b"it's|$HOME|a b|x y told Cpus_allowed_list: 0".split()
-    assert RUNNER.render(experiment(), site, COMMANDS) == RUNNER.render(experiment(), site, COMMANDS)
+    assert RUNNER.render(experiment(), site, COMMANDS) == RUNNER.render(
+        experiment(), site, COMMANDS
+    )
 
 
 def test_placeholders_are_the_same_every_time() -> None:
@@ -104,7 +158,9 @@ def test_placeholders_are_the_same_every_time() -> None:
     assert made.endpoints[Role.SERVER] == Endpoint(host="127.0.0.1", port=20001)
 
 
-def test_the_doctor_speaks_in_documented_codes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_doctor_speaks_in_documented_codes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     found = RUNNER.check(HERE)
     assert {finding.code for finding in found} <= set(findings.CODES)
@@ -120,10 +176,22 @@ def test_the_doctor_sees_what_would_fail(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
     monkeypatch.delattr(os, "pidfd_open")
     monkeypatch.setattr(os, "access", lambda *_: False)
-    bad = {(finding.code, finding.level) for finding in doctor.check(Site(name="here", runner="local", options={"workdir": str(tmp_path / "x")}))}
-    assert {("F610", FindingLevel.ERROR), ("F611", FindingLevel.ERROR), ("F613", FindingLevel.WARNING), ("F614", FindingLevel.NOTE)} <= bad
+    bad = {
+        (finding.code, finding.level)
+        for finding in doctor.check(
+            Site(name="here", runner="local", options={"workdir": str(tmp_path / "x")})
+        )
+    }
+    assert {
+        ("F610", FindingLevel.ERROR),
+        ("F611", FindingLevel.ERROR),
+        ("F613", FindingLevel.WARNING),
+        ("F614", FindingLevel.NOTE),
+    } <= bad
     monkeypatch.setattr(os, "access", lambda *_: True)
-    assert ("F612", FindingLevel.WARNING) in {(finding.code, finding.level) for finding in doctor.check(HERE)}
+    assert ("F612", FindingLevel.WARNING) in {
+        (finding.code, finding.level) for finding in doctor.check(HERE)
+    }
     relative = doctor.check(Site(name="here", runner="local", options={"workdir": "x"}))
     assert "F611" in {finding.code for finding in relative}
 
@@ -138,7 +206,9 @@ def test_nothing_foreign_is_removed(kind: str, tmp_path: Path) -> None:
     assert foreign.exists()
 
 
-def test_a_link_in_place_of_a_run_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_in_place_of_a_run_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     (tmp_path / "benchspec" / "run").mkdir(parents=True)
     (tmp_path / "precious").mkdir()
@@ -151,14 +221,25 @@ def test_a_link_in_place_of_a_run_is_not_followed(tmp_path: Path, monkeypatch: p
 
 
 def manager(directory: Path, name: str, script: str) -> None:
-    """A stand-in for a package manager, so that the host keeps its packages: it notes what it was told."""
+    """A stand-in for a package manager, so that the host keeps its packages: it notes what it was
+    told.
+    """
     directory.mkdir(exist_ok=True)
     (directory / name).write_text(f'#!/bin/sh\necho "$0 $*" >>{directory}/log\n{script}\n')
     (directory / name).chmod(0o755)
 
 
-@pytest.mark.parametrize(("name", "told"), [("apt-get", "install -y --no-install-recommends fio"), ("dnf", "install -y fio"), ("apk", "add fio")])
-def test_installing_uses_what_the_host_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, told: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("apt-get", "install -y --no-install-recommends fio"),
+        ("dnf", "install -y fio"),
+        ("apk", "add fio"),
+    ],
+)
+def test_installing_uses_what_the_host_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, told: str
+) -> None:
     monkeypatch.setenv("PATH", f"{tmp_path}/bin")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     manager(tmp_path / "bin", name, "exit 0")
@@ -166,15 +247,27 @@ def test_installing_uses_what_the_host_has(tmp_path: Path, monkeypatch: pytest.M
     assert (tmp_path / "bin" / "log").read_text() == f"{tmp_path}/bin/{name} {told}\n"
 
 
-def test_installing_renews_the_lists_and_tries_once_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_installing_renews_the_lists_and_tries_once_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", f"{tmp_path}/bin")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    manager(tmp_path / "bin", "apt-get", f"case $1 in update) : >{tmp_path}/fresh;; *) [ -e {tmp_path}/fresh ] || exit 100;; esac")
+    manager(
+        tmp_path / "bin",
+        "apt-get",
+        f"case $1 in update) : >{tmp_path}/fresh;; *) [ -e {tmp_path}/fresh ] || exit 100;; esac",
+    )
     packages.install(["fio"])
-    assert [line.split()[1] for line in (tmp_path / "bin" / "log").read_text().splitlines()] == ["install", "update", "install"]
+    assert [line.split()[1] for line in (tmp_path / "bin" / "log").read_text().splitlines()] == [
+        "install",
+        "update",
+        "install",
+    ]
 
 
-def test_installing_that_fails_says_what_the_manager_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_installing_that_fails_says_what_the_manager_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", f"{tmp_path}/bin")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     manager(tmp_path / "bin", "apt-get", "echo E: Unable to locate package nothing >&2; exit 100")
@@ -182,7 +275,9 @@ def test_installing_that_fails_says_what_the_manager_said(tmp_path: Path, monkey
         packages.install(["nothing"])
 
 
-def test_installing_without_rights_or_manager_says_what_to_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_installing_without_rights_or_manager_says_what_to_type(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", f"{tmp_path}/bin")
     with pytest.raises(RunFailed, match="by hand: fio"):
         packages.install(["fio"])

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from benchspec.engine.errors import RunFailed, StorageError, UsageError
-from benchspec.engine.spec import Role, RolePlace, Site
+from benchspec.engine.model.errors import RunFailed, StorageError, UsageError
+from benchspec.engine.model.spec import Role, RolePlace, Site
+from benchspec.runners.agent.record import Record
 from benchspec.runners.local import record, state
 from benchspec.runners.registry import get_runner
 
@@ -24,7 +25,9 @@ def test_the_state_directory_follows_xdg(monkeypatch: pytest.MonkeyPatch) -> Non
         assert state.state_root() == Path(f"/var/tmp/benchspec-{os.getuid()}")
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "/etc", "-rf", "a\n", "a b", "ü", "x" * 201])
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "../x", "a/b", "/etc", "-rf", "a\n", "a b", "ü", "x" * 201]
+)
 def test_an_id_is_one_file_name(name: str) -> None:
     with pytest.raises(UsageError, match="expected letters"):
         state.places(HERE, name)
@@ -36,17 +39,22 @@ def test_a_relative_workdir_is_refused() -> None:
             state.places(Site(name="here", runner="local", options={"workdir": workdir}), "r")
 
 
-def test_workdir_moves_the_work_and_clean_finds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workdir_moves_the_work_and_clean_finds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     site = Site(name="here", runner="local", options={"workdir": str(tmp_path / "data")})
     runner = get_runner("local")
     session = runner.connect(site, "r1")
     allocation = session.allocate([RolePlace(role=Role.CLIENT, site="here")], "a")
-    assert allocation.surroundings().workdirs[Role.CLIENT] == str(tmp_path / "data" / "benchspec-r1" / "here" / "a" / "client")
+    assert allocation.surroundings().workdirs[Role.CLIENT] == str(
+        tmp_path / "data" / "benchspec-r1" / "here" / "a" / "client"
+    )
     (tmp_path / "data" / "own-file").touch()
     assert [(leftover.kind, leftover.name) for leftover in runner.leftovers(site, "r1")] == [
-        ("directory", str(tmp_path / "data" / "benchspec-r1" / "here")), ("directory", str(tmp_path / "state" / "benchspec" / "r1" / "here")),
-    ]  # fmt: skip
+        ("directory", str(tmp_path / "data" / "benchspec-r1" / "here")),
+        ("directory", str(tmp_path / "state" / "benchspec" / "r1" / "here")),
+    ]
     for leftover in runner.leftovers(site, "r1"):
         runner.remove(site, leftover)
     assert list((tmp_path / "data").iterdir()) == [tmp_path / "data" / "own-file"]
@@ -74,7 +82,9 @@ def test_a_directory_of_somebody_else_is_not_used(tmp_path: Path) -> None:
         state.make_private(tmp_path / "theirs")
 
 
-def test_an_unwritable_place_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unwritable_place_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
     with pytest.raises(StorageError, match="XDG_STATE_HOME"):
@@ -96,7 +106,9 @@ def test_a_read_only_place_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_directories_that_hold_something_stay(tmp_path: Path) -> None:
-    made = state.Places(run=tmp_path / "s" / "r" / "here", work=tmp_path / "s" / "r" / "here" / "work")
+    made = state.Places(
+        run=tmp_path / "s" / "r" / "here", work=tmp_path / "s" / "r" / "here" / "work"
+    )
     made.create()
     (made.jobs / "x").touch()
     made.remove_if_empty()
@@ -117,7 +129,9 @@ def test_removing_what_is_gone_is_harmless(tmp_path: Path) -> None:
 
 
 def as_somebody(action: Callable[[], object]) -> str:
-    """What ``action`` ends with as a user without root's rights: the name of its error, or nothing."""
+    """What ``action`` ends with as a user without root's rights: the name of its error, or
+    nothing.
+    """
     if os.geteuid() != 0:
         pytest.skip("needs root to become somebody else")
     reading, writing = os.pipe()
@@ -127,7 +141,9 @@ def as_somebody(action: Callable[[], object]) -> str:
             os.setgid(65534)
             os.setuid(65534)
             action()
-        except BaseException as error:  # told to the parent, since a fork of the tests must not go on as one
+        except (
+            BaseException
+        ) as error:  # told to the parent, since a fork of the tests must not go on as one
             os.write(writing, f"{type(error).__name__}: {error}".encode())
         finally:
             os._exit(0)
@@ -162,6 +178,8 @@ def test_directories_that_their_owner_may_not_change_are_removed(theirs: Path) -
 def test_a_file_that_may_not_be_read_is_told(theirs: Path) -> None:
     def fetch() -> None:
         (theirs / "f").touch(mode=0)
-        record.fetched(record.Record(argv=("x",), workdir=theirs, fetch=("f",), allocation="a", boot_id="b", started_at=0.0))
+        record.fetched(
+            Record(argv=("x",), workdir=str(theirs), fetch=("f",), allocation="a", started_at=0.0)
+        )
 
     assert as_somebody(fetch).startswith("RunFailed: ")

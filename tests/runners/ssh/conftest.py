@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from benchspec.engine.spec import Site
-from benchspec.runners.ssh.connection import Connection
+from benchspec.engine.model.spec import Site
 from benchspec.runners.ssh.options import SiteOptions, site_options
-from benchspec.runners.ssh.pool import Pool
+from benchspec.runners.ssh.transport.connection import Connection
+from benchspec.runners.ssh.transport.pool import Pool
 from tests import hosts
 
 Connect = Callable[..., Connection]
@@ -35,18 +35,44 @@ def pool() -> Iterator[Pool]:
     pool.close()
 
 
-def options_of(bed: hosts.Bed, name: str = "host2", /, user: str = "bench", *, site: dict[str, Any] | None = None, **host: Any) -> SiteOptions:
+def options_of(
+    bed: hosts.Bed,
+    name: str = "host2",
+    /,
+    user: str = "bench",
+    *,
+    site: dict[str, Any] | None = None,
+    **host: Any,
+) -> SiteOptions:
     """A site with one host in the role of client, and what is said of it."""
-    made = {"kind": "ssh", "known_hosts": str(bed.known_hosts), "ssh_config": str(bed.ssh_config), **(site or {})}
+    made = {
+        "kind": "ssh",
+        "known_hosts": str(bed.known_hosts),
+        "ssh_config": str(bed.ssh_config),
+        **(site or {}),
+    }
     made["hosts"] = {"client": {**bed.host(name).site(user), **host}}
-    return site_options(Site(name="site", runner="ssh", options={key: value for key, value in made.items() if value is not None}))
+    return site_options(
+        Site(
+            name="site",
+            runner="ssh",
+            options={key: value for key, value in made.items() if value is not None},
+        )
+    )
 
 
 @pytest.fixture
 def connect(bed: hosts.Bed, pool: Pool) -> Connect:
     """Connect to a host of the bed as a user, with options of the site and of the host."""
 
-    def connect(name: str = "host2", /, user: str = "bench", *, site: dict[str, Any] | None = None, **host: Any) -> Connection:
+    def connect(
+        name: str = "host2",
+        /,
+        user: str = "bench",
+        *,
+        site: dict[str, Any] | None = None,
+        **host: Any,
+    ) -> Connection:
         return pool.connect(options_of(bed, name, user, site=site, **host), "client")
 
     return connect

@@ -1,4 +1,6 @@
-"""Ten minutes of silence, in their true length. Not part of the suite: ``python -m pytest tests/runners/ssh/ten_minutes.py``."""
+"""Ten minutes of silence, in their true length. Not part of the suite: ``python -m pytest
+tests/runners/ssh/ten_minutes.py``.
+"""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchspec.engine.journal import read_records
+from benchspec.engine.store.journal import read_records
 from tests import hosts
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
@@ -41,22 +41,38 @@ method: {{sessions: 1, trials: 1, warmups: 0}}
 def cli(bed: hosts.Bed, tmp_path: Path) -> Cli:
     """benchspec in a directory of its own, beside a spec for host3 whose key nobody knows."""
     (tmp_path / "ssh_config").write_text("")
-    (tmp_path / "spec.yaml").write_text(SPEC.format(address=bed.host("host3").address, key=bed.identity))
+    (tmp_path / "spec.yaml").write_text(
+        SPEC.format(address=bed.host("host3").address, key=bed.identity)
+    )
     (tmp_path / "elsewhere").mkdir()
     env = {**os.environ, "HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
 
     def call(*arguments: str) -> subprocess.CompletedProcess[str]:
         argv = [sys.executable, "-m", "benchspec.cli", *arguments]
-        return subprocess.run(argv, capture_output=True, text=True, timeout=180, check=False, env=env, cwd=tmp_path / "elsewhere")
+        return subprocess.run(
+            argv,
+            capture_output=True,
+            text=True,
+            timeout=180,
+            check=False,
+            env=env,
+            cwd=tmp_path / "elsewhere",
+        )
 
     return call
 
 
 def findings(run: Path) -> list[str]:
-    return [record.data["code"] for record in read_records(run / "journal.ndjson")[0] if record.type == "finding"]
+    return [
+        record.data["code"]
+        for record in read_records(run / "journal.ndjson")[0]
+        if record.type == "finding"
+    ]
 
 
-def test_a_key_taken_on_faith_is_a_finding_and_binds_the_run(cli: Cli, bed: hosts.Bed, tmp_path: Path) -> None:
+def test_a_key_taken_on_faith_is_a_finding_and_binds_the_run(
+    cli: Cli, bed: hosts.Bed, tmp_path: Path
+) -> None:
     run, host = tmp_path / "elsewhere" / "out", bed.host("host3")
     refused = cli("run", "../spec.yaml", "--yes", "--quiet", "--out", str(run))
     assert refused.returncode == 4, refused.stderr
@@ -81,6 +97,8 @@ def test_a_key_taken_on_faith_is_a_finding_and_binds_the_run(cli: Cli, bed: host
 
 
 def test_doctor_accepts_for_the_moment_alone(cli: Cli, tmp_path: Path) -> None:
-    assert "--accept-new-host-keys" in cli("doctor", "../spec.yaml", "--accept-new-host-keys").stdout
+    assert (
+        "--accept-new-host-keys" in cli("doctor", "../spec.yaml", "--accept-new-host-keys").stdout
+    )
     assert "nobody has vouched for" in (said := cli("doctor", "../spec.yaml")).stdout + said.stderr
     assert not (tmp_path / "known_hosts").exists()

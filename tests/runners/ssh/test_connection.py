@@ -10,8 +10,7 @@ from functools import partial
 
 import pytest
 
-from benchspec.engine.errors import RunFailed
-from benchspec.runners.ssh.connection import Connection
+from benchspec.engine.model.errors import RunFailed
 from benchspec.runners.ssh.failures import (
     ConnectionBroke,
     HostKeyChanged,
@@ -21,8 +20,9 @@ from benchspec.runners.ssh.failures import (
     ScriptKilled,
     ScriptTimeout,
     SessionsRefused,
-)  # fmt: skip
-from benchspec.runners.ssh.line import STREAMS
+)
+from benchspec.runners.ssh.transport.connection import Connection
+from benchspec.runners.ssh.transport.reconnecting import STREAMS
 from tests import hosts
 from tests.runners.ssh.conftest import Connect, until
 
@@ -32,18 +32,28 @@ LONG_S = 60.0
 
 
 def text(connection: Connection, script: str, *arguments: str, privileged: bool = False) -> str:
-    return connection.run(script, arguments, timeout_s=LONG_S, privileged=privileged, repeatable=True).stdout.decode().strip()
+    return (
+        connection.run(script, arguments, timeout_s=LONG_S, privileged=privileged, repeatable=True)
+        .stdout.decode()
+        .strip()
+    )
 
 
 def test_a_script_has_arguments_data_streams_and_an_exit_code(connect: Connect) -> None:
     script = 'printf "%s|" "$@"; cat; echo err >&2; id -un >&2; exit 42'
     answer = connect().run(script, ("a b", "it's", "x\ny"), b"\0\xffdata", timeout_s=LONG_S)
-    assert (answer.exit_code, answer.stdout, answer.stderr) == (42, b"a b|it's|x\ny|\0\xffdata", b"err\nbench\n")
+    assert (answer.exit_code, answer.stdout, answer.stderr) == (
+        42,
+        b"a b|it's|x\ny|\0\xffdata",
+        b"err\nbench\n",
+    )
 
 
 def test_many_bytes_in_both_directions_at_once(connect: Connect) -> None:
     data = os.urandom(12 * 1024 * 1024)
-    answer = connect().run("f=$(mktemp); cat >$f; cat $f >&2 & cat $f; wait; rm $f", data=data, timeout_s=LONG_S)
+    answer = connect().run(
+        "f=$(mktemp); cat >$f; cat $f >&2 & cat $f; wait; rm $f", data=data, timeout_s=LONG_S
+    )
     assert answer.stdout == data
     assert answer.stderr == data
 
@@ -59,9 +69,14 @@ def test_data_that_nobody_reads_hold_nothing_up(connect: Connect) -> None:
 
 def test_the_script_is_in_no_argument_on_the_host(connect: Connect, bed: hosts.Bed) -> None:
     connection, host = connect(), bed.host("host2")
-    script = "read -r x; touch /var/tmp/here; until [ -e /var/tmp/go ]; do sleep 0.1; done; rm /var/tmp/go /var/tmp/here; : canary-of-scripts"
+    script = (
+        "read -r x; touch /var/tmp/here; until [ -e /var/tmp/go ]; do sleep 0.1; done; rm"
+        " /var/tmp/go /var/tmp/here; : canary-of-scripts"
+    )
     with ThreadPoolExecutor() as workers:
-        done = workers.submit(connection.run, script, ("canary-of-arguments",), b"canary-of-data\n", timeout_s=LONG_S)
+        done = workers.submit(
+            connection.run, script, ("canary-of-arguments",), b"canary-of-data\n", timeout_s=LONG_S
+        )
         until(lambda: "here" in host.shell("ls /var/tmp"), "the script")
         seen = " ".join(host.processes())
         host.shell("touch /var/tmp/go")
@@ -73,14 +88,18 @@ def test_the_script_is_in_no_argument_on_the_host(connect: Connect, bed: hosts.B
 def test_one_connection_serves_many_threads(connect: Connect, bed: hosts.Bed) -> None:
     connection = connect()
     with ThreadPoolExecutor(40) as workers:
-        answers = list(workers.map(lambda n: text(connection, "sleep 0.05; echo $1", str(n)), range(120)))
+        answers = list(
+            workers.map(lambda n: text(connection, "sleep 0.05; echo $1", str(n)), range(120))
+        )
     assert answers == [str(n) for n in range(120)]
     assert bed.host("host2").shell("ss -H -t state established sport = :22 | wc -l").strip() == "1"
 
 
 def test_as_many_streams_as_wanted_beside_scripts(connect: Connect) -> None:
     connection = connect()
-    streams = [connection.stream('echo "$1"; cat >/dev/null', (str(n),)) for n in range(3 * STREAMS)]
+    streams = [
+        connection.stream('echo "$1"; cat >/dev/null', (str(n),)) for n in range(3 * STREAMS)
+    ]
     assert [stream.read(LONG_S) for stream in streams] == [b"%d\n" % n for n in range(3 * STREAMS)]
     assert text(connection, "echo beside") == "beside"
     for stream in streams:
@@ -92,7 +111,9 @@ def test_what_is_written_to_a_stream_at_once_arrives_after_its_script(connect: C
 
     def echo(number: int) -> bytes:
         stream = connection.stream('read -r line; echo "$line"')
-        stream.write(b"%d\n" % number)  # sshd has opened no window yet, so that this waits as the script does
+        stream.write(
+            b"%d\n" % number
+        )  # sshd has opened no window yet, so that this waits as the script does
         said = b"".join(stream)
         stream.close()
         return said
@@ -109,7 +130,9 @@ def test_an_sshd_that_allows_fewer_sessions(connect: Connect, bed: hosts.Bed) ->
     try:
         connection = connect("host3")
         with ThreadPoolExecutor(8) as workers:
-            assert list(workers.map(lambda n: text(connection, "sleep 0.1; echo $1", str(n)), range(8))) == [str(n) for n in range(8)]
+            assert list(
+                workers.map(lambda n: text(connection, "sleep 0.1; echo $1", str(n)), range(8))
+            ) == [str(n) for n in range(8)]
         streams = [connection.stream("echo on; cat") for _ in range(5)]
         assert [stream.read(LONG_S) for stream in streams] == [b"on\n"] * 5
         assert text(connection, "echo beside") == "beside"
@@ -119,7 +142,9 @@ def test_an_sshd_that_allows_fewer_sessions(connect: Connect, bed: hosts.Bed) ->
         host.stop_sshd()
         host.start_sshd()
         host.cut_connections()
-        with pytest.raises(SessionsRefused, match=r"host client \(\S+\): .*no further session") as caught:
+        with pytest.raises(
+            SessionsRefused, match=r"host client \(\S+\): .*no further session"
+        ) as caught:
             text(connection, "echo never")
         assert "MaxSessions" in str(caught.value)
     finally:
@@ -146,7 +171,9 @@ def test_a_stream_ends_with_its_exit_code(connect: Connect) -> None:
 
 
 def test_closing_a_stream_hangs_up_on_its_program(connect: Connect, bed: hosts.Bed) -> None:
-    stream = connect().stream("echo on; while read -r x; do :; done; sleep 0.1; echo over >/var/tmp/over")
+    stream = connect().stream(
+        "echo on; while read -r x; do :; done; sleep 0.1; echo over >/var/tmp/over"
+    )
     assert stream.read(LONG_S) == b"on\n"
     stream.close()
     stream.close()
@@ -156,7 +183,9 @@ def test_closing_a_stream_hangs_up_on_its_program(connect: Connect, bed: hosts.B
 
 def test_a_script_that_takes_too_long(connect: Connect) -> None:
     connection = connect()
-    with pytest.raises(ScriptTimeout, match=r"host client \(\S+\): a script did not end within 0\.5 s"):
+    with pytest.raises(
+        ScriptTimeout, match=r"host client \(\S+\): a script did not end within 0\.5 s"
+    ):
         connection.run("sleep 30", timeout_s=0.5)
     assert text(connection, "echo on") == "on"
 
@@ -177,13 +206,17 @@ def test_a_connection_cut_under_a_script(connect: Connect, bed: hosts.Bed) -> No
     for repeatable, count in ((False, "1"), (True, "2")):
         with ThreadPoolExecutor() as workers:
             name = f"cut{repeatable}"
-            done = workers.submit(connection.run, script, (name,), timeout_s=LONG_S, repeatable=repeatable)
+            done = workers.submit(
+                connection.run, script, (name,), timeout_s=LONG_S, repeatable=repeatable
+            )
             until(partial(started, name), "the script")
             assert host.cut_connections() == 1
             if repeatable:
                 assert done.result().stdout == b"end\n"
             else:
-                with pytest.raises(ConnectionBroke, match=r"host client \(\S+\): the connection broke"):
+                with pytest.raises(
+                    ConnectionBroke, match=r"host client \(\S+\): the connection broke"
+                ):
                     done.result()
         assert host.shell(f"wc -l </var/tmp/{name}; rm /var/tmp/{name}").strip() == count
 
@@ -219,8 +252,10 @@ def test_an_sshd_that_is_killed_and_comes_back(connect: Connect, bed: hosts.Bed)
         later.join()
 
 
-def test_an_sshd_that_does_not_come_back(connect: Connect, bed: hosts.Bed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchspec.runners.ssh.line.RECONNECT_S", 1.0)
+def test_an_sshd_that_does_not_come_back(
+    connect: Connect, bed: hosts.Bed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchspec.runners.ssh.transport.reconnecting.RECONNECT_S", 1.0)
     connection, host = connect(), bed.host("host2")
     host.stop_sshd()
     host.cut_connections()
@@ -241,7 +276,9 @@ def test_a_host_whose_key_is_swapped_between_two_scripts(connect: Connect, bed: 
     host.cut_connections()
     try:
         started = time.monotonic()
-        with pytest.raises(HostKeyChanged, match=r"host client \(\S+\): it shows the key ssh-ed25519 SHA256:"):
+        with pytest.raises(
+            HostKeyChanged, match=r"host client \(\S+\): it shows the key ssh-ed25519 SHA256:"
+        ):
             text(connection, "echo never")
         assert time.monotonic() - started < 30, "what does not go away is not tried again"
     finally:
@@ -251,8 +288,10 @@ def test_a_host_whose_key_is_swapped_between_two_scripts(connect: Connect, bed: 
 
 
 @pytest.mark.parametrize("freeze", ["freeze_sshd", "drop_link"])
-def test_a_host_that_answers_and_then_hangs(connect: Connect, bed: hosts.Bed, freeze: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchspec.runners.ssh.line.RECONNECT_S", 1.0)
+def test_a_host_that_answers_and_then_hangs(
+    connect: Connect, bed: hosts.Bed, freeze: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchspec.runners.ssh.transport.reconnecting.RECONNECT_S", 1.0)
     host = bed.host("host3")
     connection = connect("host3", site={"keepalive": "500 ms", "connect_timeout": "500 ms"})
     stream = connection.stream("echo on; sleep 1000")
@@ -266,7 +305,7 @@ def test_a_host_that_answers_and_then_hangs(connect: Connect, bed: hosts.Bed, fr
             text(connection, "echo never")
     finally:
         host.thaw_sshd() if freeze == "freeze_sshd" else host.restore_link()
-    monkeypatch.setattr("benchspec.runners.ssh.line.RECONNECT_S", 60.0)
+    monkeypatch.setattr("benchspec.runners.ssh.transport.reconnecting.RECONNECT_S", 60.0)
     assert text(connection, "echo again") == "again"
 
 
@@ -283,7 +322,10 @@ def test_reaching_another_host(connect: Connect, bed: hosts.Bed) -> None:
     connection, other = connect(), bed.host("host3")
     for address in (other.address, other.address6, "host3"):
         connection.reach(address, 22, 10)
-    with pytest.raises(NotReached, match=rf"host client \(\S+\): cannot reach {other.address}:1: the connection was refused"):
+    with pytest.raises(
+        NotReached,
+        match=rf"host client \(\S+\): cannot reach {other.address}:1: the connection was refused",
+    ):
         connection.reach(other.address, 1, 10)
     with pytest.raises(NotReached, match=r"cannot reach \[.*\]:1"):
         connection.reach(other.address6, 1, 10)
@@ -291,7 +333,9 @@ def test_reaching_another_host(connect: Connect, bed: hosts.Bed) -> None:
         connection.reach("nowhere.invalid", 22, 10)
 
 
-def test_reaching_another_host_where_sshd_forwards_nothing(connect: Connect, bed: hosts.Bed) -> None:
+def test_reaching_another_host_where_sshd_forwards_nothing(
+    connect: Connect, bed: hosts.Bed
+) -> None:
     host, other = bed.host("host2"), bed.host("host3")
     host.shell("echo AllowTcpForwarding no >>/etc/ssh/sshd_config")
     host.stop_sshd()
@@ -299,7 +343,9 @@ def test_reaching_another_host_where_sshd_forwards_nothing(connect: Connect, bed
     try:
         connection = connect()
         connection.reach(other.address, 22, 10)
-        with pytest.raises(NotReached, match=rf"host client \(\S+\): cannot reach {other.address}:1: "):
+        with pytest.raises(
+            NotReached, match=rf"host client \(\S+\): cannot reach {other.address}:1: "
+        ):
             connection.reach(other.address, 1, 10)
     finally:
         host.shell("sed -i /^AllowTcpForwarding/d /etc/ssh/sshd_config")
@@ -322,4 +368,7 @@ def test_a_closed_connection_leaves_nothing(connect: Connect, bed: hosts.Bed) ->
     assert text(connection, "echo on") == "on"
     connection.close()
     connection.close()
-    until(lambda: not any("sshd: root" in args for args in bed.host("host3").processes()), "the end of sshd's processes")
+    until(
+        lambda: not any("sshd: root" in args for args in bed.host("host3").processes()),
+        "the end of sshd's processes",
+    )

@@ -1,4 +1,6 @@
-"""What doctor says of real hosts: every fault at its host, with the others looked at all the same, and nothing left on any of them."""
+"""What doctor says of real hosts: every fault at its host, with the others looked at all the same,
+and nothing left on any of them.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,13 @@ from typing import Any
 import pytest
 import yaml
 
-from benchspec.engine.findings import CODES
-from benchspec.engine.results import Finding, FindingLevel
-from benchspec.engine.spec import Site
+from benchspec.engine.model.findings import CODES
+from benchspec.engine.model.results import Finding, FindingLevel
+from benchspec.engine.model.spec import Site
 from benchspec.runners.ssh import doctor
 from benchspec.runners.ssh.session import connect
 from tests import hosts
-from tests.execute.bench import run_cli
+from tests.engine.execution.bench import run_cli
 from tests.hosts.host import SUDO_PASSWORD
 from tests.runners.ssh.conftest import until
 
@@ -52,8 +54,14 @@ def untouched(bed: hosts.Bed) -> Iterator[None]:
 
 
 def options(bed: hosts.Bed, user: str = "bench", **changes: dict[str, Any]) -> dict[str, Any]:
-    """A site with client, server and storage on host1, host2 and host3; ``changes`` of a role's host."""
-    made: dict[str, Any] = {"ssh_config": str(bed.ssh_config), "known_hosts": str(bed.known_hosts), "connect_timeout": "20 s"}
+    """A site with client, server and storage on host1, host2 and host3; ``changes`` of a role's
+    host.
+    """
+    made: dict[str, Any] = {
+        "ssh_config": str(bed.ssh_config),
+        "known_hosts": str(bed.known_hosts),
+        "connect_timeout": "20 s",
+    }
     made["hosts"] = {
         role: {**host.site(user), "host": host.name, **changes.get(role, {})}
         for role, host in zip(("client", "server", "storage"), bed.hosts, strict=True)
@@ -66,7 +74,11 @@ def site(bed: hosts.Bed, user: str = "bench", **changes: dict[str, Any]) -> Site
 
 
 def said(found: list[Finding], host: str, code: str) -> list[Finding]:
-    return [finding for finding in found if finding.code == code and finding.message.startswith(f"{host}: ")]
+    return [
+        finding
+        for finding in found
+        if finding.code == code and finding.message.startswith(f"{host}: ")
+    ]
 
 
 def only(found: list[Finding], host: str, code: str) -> Finding:
@@ -75,22 +87,37 @@ def only(found: list[Finding], host: str, code: str) -> Finding:
 
 
 def test_a_healthy_host(bed: hosts.Bed) -> None:
-    healthy = site(bed, client={"user": "admin"}, server={"user": "keeper", "become": {"password": secret(SUDO_PASSWORD)}})
+    healthy = site(
+        bed,
+        client={"user": "admin"},
+        server={"user": "keeper", "become": {"password": secret(SUDO_PASSWORD)}},
+    )
     found = doctor.check(healthy)
     assert {finding.code for finding in found} <= set(CODES)
     assert FindingLevel.ERROR not in {finding.level for finding in found}
     entry = only(found, "host1", "F620").message
     assert f"entered with {bed.identity}" in entry
-    assert bed.host("host1").shell("ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub").split()[1] in entry
+    assert (
+        bed.host("host1").shell("ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub").split()[1]
+        in entry
+    )
     assert f"vouched for by {bed.known_hosts}:1; roles client" in entry
-    assert "works as admin, without root but in the group admin; to install packages" in only(found, "host1", "F622").message
+    assert (
+        "works as admin, without root but in the group admin; to install packages"
+        in only(found, "host1", "F622").message
+    )
     assert "works as root (become)" in only(found, "host2", "F622").message
     assert "works as bench, without root; to install" in only(found, "host3", "F622").message
     assert "at least 10 sessions" in only(found, "host1", "F624").message
     assert "GiB free" in only(found, "host1", "F612").message
     assert "known to within" in only(found, "host1", "F521").message
-    way, deadline = "host1: client reaches server on host2 by eth0; packets of 1500 B get through", time.monotonic() + 180
-    while way != (told := only(found, "host1", "F625").message):  # on a starved machine it may take longer than the look lasts, which is told
+    way, deadline = (
+        "host1: client reaches server on host2 by eth0; packets of 1500 B get through",
+        time.monotonic() + 180,
+    )
+    while way != (
+        told := only(found, "host1", "F625").message
+    ):  # on a starved machine it may take longer than the look lasts, which is told
         assert time.monotonic() < deadline, told
         found = doctor.check(healthy)
 
@@ -110,7 +137,9 @@ def test_hosts_that_cannot_be_used_do_not_hide_the_others(bed: hosts.Bed) -> Non
     assert "at least 10 sessions" in only(found, "host3", "F624").message
 
 
-def test_a_host_that_another_run_holds_is_named_with_its_owner_and_left_alone(bed: hosts.Bed) -> None:
+def test_a_host_that_another_run_holds_is_named_with_its_owner_and_left_alone(
+    bed: hosts.Bed,
+) -> None:
     session = connect(Site(name="other", runner="ssh", options=options(bed)), "run-of-somebody")
     try:
         found = doctor.check(site(bed))
@@ -126,7 +155,9 @@ def test_a_host_that_another_run_holds_is_named_with_its_owner_and_left_alone(be
 
 def test_limits_of_sshd_and_a_narrow_path_and_a_full_disk(bed: hosts.Bed) -> None:
     tight, narrow = bed.host("host1"), bed.host("host2")
-    tight.shell(f"cp {CONFIG} {CONFIG}.kept; sed -i '1i MaxSessions 4\\nAllowTcpForwarding no' {CONFIG}")
+    tight.shell(
+        f"cp {CONFIG} {CONFIG}.kept; sed -i '1i MaxSessions 4\\nAllowTcpForwarding no' {CONFIG}"
+    )
     restart(tight)
     narrow.shell("ip link set eth0 mtu 1400")
     bed.host("host3").read_only("/srv")
@@ -143,8 +174,13 @@ def test_limits_of_sshd_and_a_narrow_path_and_a_full_disk(bed: hosts.Bed) -> Non
     assert "forwards no connections" in forwarding.message
     path = only(found, "host1", "F625")
     assert path.level is FindingLevel.WARNING
-    assert re.search(r"its MTU is 1500 B, but packets over 140[0-4] B do not get through", path.message)  # a veth leaves room for a VLAN tag
-    assert "/srv/data cannot be written: bench has no rights on /srv" in only(found, "host3", "F611").message
+    assert re.search(
+        r"its MTU is 1500 B, but packets over 140[0-4] B do not get through", path.message
+    )  # a veth leaves room for a VLAN tag
+    assert (
+        "/srv/data cannot be written: bench has no rights on /srv"
+        in only(found, "host3", "F611").message
+    )
 
 
 def restart(host: hosts.Host) -> None:
@@ -154,10 +190,16 @@ def restart(host: hosts.Host) -> None:
 
 def spec(bed: hosts.Bed, path: Path, **changes: dict[str, Any]) -> str:
     document = {
-        "apiVersion": "benchspec/v1", "kind": "Benchmark", "name": "looked-at", "title": "Looked at",
-        "targets": {name: {"runner": {"kind": "ssh", **options(bed, "bench", **changes)}} for name in ("a", "b")},
+        "apiVersion": "benchspec/v1",
+        "kind": "Benchmark",
+        "name": "looked-at",
+        "title": "Looked at",
+        "targets": {
+            name: {"runner": {"kind": "ssh", **options(bed, "bench", **changes)}}
+            for name in ("a", "b")
+        },
         "workloads": {"net": {"tool": "netperf", "with": {"duration": "1 s"}}},
-    }  # fmt: skip
+    }
     path.write_text(yaml.safe_dump(document))
     return str(path)
 
@@ -169,7 +211,11 @@ def test_the_verb_says_what_is_missing_on_which_host(bed: hosts.Bed, tmp_path: P
     server.shell("mv /usr/bin/netserver /usr/bin/netserver.away")
     try:
         done = run_cli("doctor", spec(bed, tmp_path / "spec.yaml"))
-        machine = run_cli("doctor", spec(bed, tmp_path / "spec.yaml", client={"host": "nowhere.invalid"}), "--json")
+        machine = run_cli(
+            "doctor",
+            spec(bed, tmp_path / "spec.yaml", client={"host": "nowhere.invalid"}),
+            "--json",
+        )
     finally:
         server.shell("mv /usr/bin/netserver.away /usr/bin/netserver")
     assert (done.returncode, done.stderr) == (4, "")
@@ -180,8 +226,14 @@ def test_the_verb_says_what_is_missing_on_which_host(bed: hosts.Bed, tmp_path: P
     assert machine.returncode == 4
     found = json.loads(machine.stdout)
     by_host = {host["host"]: host for host in found["hosts"]}
-    assert (by_host["host2"]["missing_packages"], by_host["host2"]["roles"]) == (["netperf"], ["server"])
-    assert (by_host["nowhere.invalid"]["looked"], by_host["nowhere.invalid"]["tools"]) == (False, [])
+    assert (by_host["host2"]["missing_packages"], by_host["host2"]["roles"]) == (
+        ["netperf"],
+        ["server"],
+    )
+    assert (by_host["nowhere.invalid"]["looked"], by_host["nowhere.invalid"]["tools"]) == (
+        False,
+        [],
+    )
     assert [finding["code"] for finding in by_host["nowhere.invalid"]["findings"]] == ["F621"]
 
 

@@ -1,4 +1,6 @@
-"""Every way in which a host cannot be used has an error of its own that names the host and what to do; the other hosts stay usable."""
+"""Every way in which a host cannot be used has an error of its own that names the host and what to
+do; the other hosts stay usable.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,14 @@ from typing import Any
 
 import pytest
 
-from benchspec.engine.errors import BenchspecError, MissingTool, TransportLost
-from benchspec.engine.spec import Site
+from benchspec.engine.model.errors import BenchspecError, MissingTool, TransportLost
+from benchspec.engine.model.spec import Site
 from benchspec.runners.registry import get_runner
 from benchspec.runners.ssh import failures
-from benchspec.runners.ssh.connection import Connection
-from benchspec.runners.ssh.known_hosts import HostKey
 from benchspec.runners.ssh.options import site_options
-from benchspec.runners.ssh.pool import Pool
+from benchspec.runners.ssh.transport.connection import Connection
+from benchspec.runners.ssh.transport.known_hosts import HostKey
+from benchspec.runners.ssh.transport.pool import Pool
 from tests import hosts
 from tests.hosts.host import SUDO_PASSWORD
 from tests.runners.ssh.conftest import Connect, options_of, until
@@ -84,7 +86,9 @@ def test_a_host_that_hangs_while_connecting(connect: Connect, bed: hosts.Bed) ->
 
 @pytest.fixture
 def listener() -> Iterator[tuple[socket.socket, list[bytes]]]:
-    """A port of this machine behind which each connection gets the bytes in the list, and is then closed."""
+    """A port of this machine behind which each connection gets the bytes in the list, and is then
+    closed.
+    """
     said: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
 
@@ -104,12 +108,21 @@ def listener() -> Iterator[tuple[socket.socket, list[bytes]]]:
 
 @pytest.mark.parametrize(
     ("said", "kind"),
-    [(b"HTTP/1.1 400 Bad Request\r\n" * 120, "NotSsh"), (b"SSH-1.5-old\r\n", "NotSsh"), (b"", "Unreachable"), (b"hello\r\n", "Unreachable")],
+    [
+        (b"HTTP/1.1 400 Bad Request\r\n" * 120, "NotSsh"),
+        (b"SSH-1.5-old\r\n", "NotSsh"),
+        (b"", "Unreachable"),
+        (b"hello\r\n", "Unreachable"),
+    ],
 )
 def test_something_else_than_sshd(
-    connect: Connect, listener: tuple[socket.socket, list[bytes]], said: bytes, kind: str, monkeypatch: pytest.MonkeyPatch
+    connect: Connect,
+    listener: tuple[socket.socket, list[bytes]],
+    said: bytes,
+    kind: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("benchspec.runners.ssh.dial._DROP_PAUSE_S", 0.01)
+    monkeypatch.setattr("benchspec.runners.ssh.transport.dial._DROP_PAUSE_S", 0.01)
     listener[1].append(said)
     error = refusal(connect, host="127.0.0.1", port=listener[0].getsockname()[1])
     assert type(error).__name__ == kind
@@ -119,7 +132,9 @@ def test_a_key_the_host_does_not_accept(connect: Connect, tmp_path: Path) -> Non
     keygen(tmp_path / "other")
     error = refusal(connect, identity_file=str(tmp_path / "other"))
     assert type(error) is failures.NoKeyAccepted
-    assert f"accepts no key of ours for the user bench (tried: {tmp_path / 'other'})" in error.message
+    assert (
+        f"accepts no key of ours for the user bench (tried: {tmp_path / 'other'})" in error.message
+    )
     assert "ssh-copy-id bench@" in str(error)
 
 
@@ -131,7 +146,9 @@ TRUNCATED = b"-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVAT
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no key at all", TRUNCATED, b"\xff\xfe"])
-def test_an_identity_file_that_is_none(connect: Connect, tmp_path: Path, content: bytes | None) -> None:
+def test_an_identity_file_that_is_none(
+    connect: Connect, tmp_path: Path, content: bytes | None
+) -> None:
     path = tmp_path / "key"
     if content is not None:
         path.write_bytes(content)
@@ -168,7 +185,9 @@ def test_a_login_shell_that_runs_nothing(connect: Connect, bed: hosts.Bed, shell
     host = bed.host("host3")
     host.shell(f"sed -i 's,^\\(bench:.*\\):[^:]*$,\\1:{shell},' /etc/passwd")
     try:
-        with pytest.raises((failures.WrongShell, failures.NoKeyAccepted)) as caught:  # sshd lets nobody in whose shell is not there
+        with pytest.raises(
+            (failures.WrongShell, failures.NoKeyAccepted)
+        ) as caught:  # sshd lets nobody in whose shell is not there
             connect("host3").run("echo hi", timeout_s=LONG_S)
         with pytest.raises((failures.WrongShell, failures.NoKeyAccepted)):
             connect("host3").stream("echo hi").read(LONG_S)
@@ -182,17 +201,27 @@ def test_a_login_shell_that_runs_nothing(connect: Connect, bed: hosts.Bed, shell
 def test_a_shell_that_waits_for_input(connect: Connect, bed: hosts.Bed) -> None:
     host = bed.host("host3")
     program = "#!/bin/sh\\necho Press a key; sleep 30\\n"
-    host.shell(f"mkdir -m 755 /home/bench/bin; printf '{program}' >/home/bench/bin/waits; chmod 755 /home/bench/bin/waits")
+    host.shell(
+        f"mkdir -m 755 /home/bench/bin; printf '{program}' >/home/bench/bin/waits; chmod 755"
+        " /home/bench/bin/waits"
+    )
     host.shell("sed -i 's,^\\(bench:.*\\):[^:]*$,\\1:/home/bench/bin/waits,' /etc/passwd")
     try:
-        with pytest.raises(failures.ScriptTimeout, match="login shell ran nothing within 1 s; it printed: Press a key"):
+        with pytest.raises(
+            failures.ScriptTimeout,
+            match="login shell ran nothing within 1 s; it printed: Press a key",
+        ):
             connect("host3").run("echo hi", timeout_s=1)
     finally:
-        host.shell("sed -i 's,^\\(bench:.*\\):[^:]*$,\\1:/bin/sh,' /etc/passwd; rm -r /home/bench/bin")
+        host.shell(
+            "sed -i 's,^\\(bench:.*\\):[^:]*$,\\1:/bin/sh,' /etc/passwd; rm -r /home/bench/bin"
+        )
 
 
 @pytest.mark.parametrize("name", ["bash", "zsh", "fish", "tcsh"])
-def test_every_login_shell_that_runs_sh_will_do(connect: Connect, bed: hosts.Bed, name: str) -> None:
+def test_every_login_shell_that_runs_sh_will_do(
+    connect: Connect, bed: hosts.Bed, name: str
+) -> None:
     path = shutil.which(name)
     if path is None:
         pytest.skip(f"{name} is not installed: run tests/setup")
@@ -217,7 +246,10 @@ def test_an_rc_file_that_prints_is_tolerated_and_told(connect: Connect, bed: hos
         assert b"Welcome to this host" in connection.noise
         assert connection.run("printf out; printf err >&2", timeout_s=LONG_S).stdout == b"out"
     finally:
-        host.shell("sed -i 's,^\\(bench:.*\\):[^:]*$,\\1:/bin/sh,' /etc/passwd; rm -f /home/bench/.profile /home/bench/.bashrc /home/bench/.ssh/rc")
+        host.shell(
+            "sed -i 's,^\\(bench:.*\\):[^:]*$,\\1:/bin/sh,' /etc/passwd; rm -f /home/bench/.profile"
+            " /home/bench/.bashrc /home/bench/.ssh/rc"
+        )
 
 
 def test_one_host_that_fails_does_not_lose_the_others(bed: hosts.Bed, pool: Pool) -> None:
@@ -229,10 +261,20 @@ def test_one_host_that_fails_does_not_lose_the_others(bed: hosts.Bed, pool: Pool
         "server": {"host": bed.host("host3").address, **good},
         "windows": {"host": "win", "shell": "powershell"},
     }
-    options: dict[str, Any] = {"known_hosts": str(bed.known_hosts), "ssh_config": str(bed.ssh_config), "hosts": named}
+    options: dict[str, Any] = {
+        "known_hosts": str(bed.known_hosts),
+        "ssh_config": str(bed.ssh_config),
+        "hosts": named,
+    }
     site = site_options(Site(name="s", runner="ssh", options=options))
     found = pool.open(site, named)
-    assert [type(found[name]).__name__ for name in named] == ["Connection", "PortRefused", "UnknownHost", "Connection", "ConfigRefused"]
+    assert [type(found[name]).__name__ for name in named] == [
+        "Connection",
+        "PortRefused",
+        "UnknownHost",
+        "Connection",
+        "ConfigRefused",
+    ]
     for name in ("client", "server"):
         connection = found[name]
         assert isinstance(connection, Connection)
@@ -243,20 +285,34 @@ def test_one_host_that_fails_does_not_lose_the_others(bed: hosts.Bed, pool: Pool
 
 def test_a_run_is_told_of_every_host_that_fails(bed: hosts.Bed) -> None:
     good = {"user": "bench", "identity_file": str(bed.identity)}
-    named = {"client": {"host": bed.host("host2").address, "port": 2, **good}, "server": {"host": "nowhere.invalid", **good}}
-    options: dict[str, Any] = {"known_hosts": str(bed.known_hosts), "ssh_config": str(bed.ssh_config), "hosts": named}
-    with pytest.raises(failures.PortRefused, match=r"\n  also host server \(nowhere\.invalid\): the name .* has no address"):
+    named = {
+        "client": {"host": bed.host("host2").address, "port": 2, **good},
+        "server": {"host": "nowhere.invalid", **good},
+    }
+    options: dict[str, Any] = {
+        "known_hosts": str(bed.known_hosts),
+        "ssh_config": str(bed.ssh_config),
+        "hosts": named,
+    }
+    with pytest.raises(
+        failures.PortRefused,
+        match=r"\n  also host server \(nowhere\.invalid\): the name .* has no address",
+    ):
         get_runner("ssh").connect(Site(name="s", runner="ssh", options=options), "run-1")
 
 
 @pytest.mark.parametrize("file", ["identity_file", "known_hosts", "ssh_config"])
 @pytest.mark.parametrize("what", ["/dev/zero", "pipe", "large", "."])
-def test_a_file_that_never_ends_is_not_read(connect: Connect, tmp_path: Path, file: str, what: str) -> None:
+def test_a_file_that_never_ends_is_not_read(
+    connect: Connect, tmp_path: Path, file: str, what: str
+) -> None:
     os.mkfifo(tmp_path / "pipe")
     with (tmp_path / "large").open("wb") as large:
         large.truncate(1 << 40)
     name = str(tmp_path / what)
-    error = refusal(connect, **({"identity_file": name} if file == "identity_file" else {"site": {file: name}}))
+    error = refusal(
+        connect, **({"identity_file": name} if file == "identity_file" else {"site": {file: name}})
+    )
     assert re.search("regular file|larger than 16 MiB|Is a directory", error.message)
 
 
@@ -279,63 +335,131 @@ def test_sites_that_name_the_same_host_share_its_connection(bed: hosts.Bed, pool
         ("admin", {"user": "bench"}, "", b"bench\n"),
         ("admin", {"password": "${secret:env:BED}"}, "not asked for", b"root\n"),
         ("keeper", {"password": "${secret:env:BED}"}, SUDO_PASSWORD, b"root\n"),
-        ("keeper", {"method": "su", "user": "keeper", "password": "${secret:env:BED}"}, SUDO_PASSWORD, b"keeper\n"),
-        ("bench", {"method": "su", "user": "keeper", "password": "${secret:env:BED}"}, SUDO_PASSWORD, b"keeper\n"),
-        ("root", {"method": "su", "password": "${secret:env:BED}"}, "touch /etc/executed", b"root\n"),
+        (
+            "keeper",
+            {"method": "su", "user": "keeper", "password": "${secret:env:BED}"},
+            SUDO_PASSWORD,
+            b"keeper\n",
+        ),
+        (
+            "bench",
+            {"method": "su", "user": "keeper", "password": "${secret:env:BED}"},
+            SUDO_PASSWORD,
+            b"keeper\n",
+        ),
+        (
+            "root",
+            {"method": "su", "password": "${secret:env:BED}"},
+            "touch /etc/executed",
+            b"root\n",
+        ),
         ("admin", {"method": "doas"}, "", b"root\n"),
         ("root", None, "", b"root\n"),
     ],
 )
 def test_becoming_another_user(
-    connect: Connect, bed: hosts.Bed, user: str, become: Any, password: str, expected: bytes, monkeypatch: pytest.MonkeyPatch
+    connect: Connect,
+    bed: hosts.Bed,
+    user: str,
+    become: Any,
+    password: str,
+    expected: bytes,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("BED", password)
     bed.host("host2").shell("echo permit nopass admin >/etc/doas.conf; chmod 400 /etc/doas.conf")
     connection = connect("host2", user, **({} if become is None else {"become": become}))
     data = os.urandom(100_000)
-    bed.host("host2").shell(f"echo echo Welcome >{'/root' if user == 'root' else f'/home/{user}'}/.ssh/rc")
-    answer = connection.run('id -un; echo "$1" >&2; cat; exit 5', ("it's",), data, timeout_s=LONG_S, privileged=True)
+    bed.host("host2").shell(
+        f"echo echo Welcome >{'/root' if user == 'root' else f'/home/{user}'}/.ssh/rc"
+    )
+    answer = connection.run(
+        'id -un; echo "$1" >&2; cat; exit 5', ("it's",), data, timeout_s=LONG_S, privileged=True
+    )
     assert (answer.exit_code, answer.stdout, answer.stderr) == (5, expected + data, b"it's\n")
     stream = connection.stream("id -un", privileged=True)
     assert b"".join(stream) == expected
     stream.close()
     assert connection.noise == b"Welcome\n"
-    assert bed.host("host2").shell("ls /etc/executed", check=False) == "", "su asks root for no password, and none is executed"
+    assert bed.host("host2").shell("ls /etc/executed", check=False) == "", (
+        "su asks root for no password, and none is executed"
+    )
     bed.host("host2").shell("rm /home/*/.ssh/rc /root/.ssh/rc", check=False)
 
 
 @pytest.mark.parametrize(
     ("user", "become", "kind", "says"),
     [
-        ("keeper", {"password": "${secret:env:BED}"}, "BecomePasswordWrong", "sudo does not accept the password"),
-        ("keeper", {"method": "su", "password": "${secret:env:BED}"}, "BecomePasswordWrong", "su does not accept the password"),
+        (
+            "keeper",
+            {"password": "${secret:env:BED}"},
+            "BecomePasswordWrong",
+            "sudo does not accept the password",
+        ),
+        (
+            "keeper",
+            {"method": "su", "password": "${secret:env:BED}"},
+            "BecomePasswordWrong",
+            "su does not accept the password",
+        ),
         ("keeper", True, "BecomePasswordNeeded", "sudo asks for a password"),
         ("keeper", {"method": "su"}, "BecomePasswordNeeded", "su always asks"),
         ("bench", None, "BecomeRefused", "gives the host no `become`"),
-        ("admin", {"user": "nobody-of-that-name"}, "BecomeRefused", "sudo does not let the user become nobody-of-that-name"),
+        (
+            "admin",
+            {"user": "nobody-of-that-name"},
+            "BecomeRefused",
+            "sudo does not let the user become nobody-of-that-name",
+        ),
         ("keeper", {"method": "doas"}, "BecomeRefused", "doas does not let the user become root"),
         ("admin", {"user": "-x"}, "BecomeRefused", "expected a user's name"),
-        ("admin", {"method": "doas", "password": "${secret:env:BED}"}, "BecomeRefused", "doas reads passwords from a terminal only"),
-        ("keeper", {"password": "${secret:env:NOT_THERE}"}, "RunFailed", "the environment has no NOT_THERE"),
+        (
+            "admin",
+            {"method": "doas", "password": "${secret:env:BED}"},
+            "BecomeRefused",
+            "doas reads passwords from a terminal only",
+        ),
+        (
+            "keeper",
+            {"password": "${secret:env:NOT_THERE}"},
+            "RunFailed",
+            "the environment has no NOT_THERE",
+        ),
     ],
 )
-def test_rights_that_are_refused(connect: Connect, user: str, become: Any, kind: str, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rights_that_are_refused(
+    connect: Connect, user: str, become: Any, kind: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("BED", "a wrong password")
     with pytest.raises(BenchspecError, match=says) as caught:
-        connect("host2", user, **({} if become is None else {"become": become})).run("id", timeout_s=LONG_S, privileged=True)
+        connect("host2", user, **({} if become is None else {"become": become})).run(
+            "id", timeout_s=LONG_S, privileged=True
+        )
     assert type(caught.value).__name__ == kind
     assert "a wrong password" not in str(caught.value)
 
 
-def test_a_wrong_password_is_offered_once(connect: Connect, bed: hosts.Bed, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither the script nor its data are offered as further guesses, which would lock the account."""
+def test_a_wrong_password_is_offered_once(
+    connect: Connect, bed: hosts.Bed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the script nor its data are offered as further guesses, which would lock the
+    account.
+    """
     monkeypatch.setenv("BED", "a wrong password")
     host = bed.host("host2")
-    host.shell("printf 'Defaults logfile=/var/tmp/sudo.log\\n' >/etc/sudoers.d/log; chmod 440 /etc/sudoers.d/log")
+    host.shell(
+        "printf 'Defaults logfile=/var/tmp/sudo.log\\n' >/etc/sudoers.d/log; chmod 440"
+        " /etc/sudoers.d/log"
+    )
     try:
         with pytest.raises(failures.BecomePasswordWrong):
-            connect("host2", "keeper", become={"password": "${secret:env:BED}"}).run("id", data=b"x\n" * 10, timeout_s=LONG_S, privileged=True)
-        until(lambda: "attempt" in host.shell("cat /var/tmp/sudo.log", check=False), "sudo's word of it")
+            connect("host2", "keeper", become={"password": "${secret:env:BED}"}).run(
+                "id", data=b"x\n" * 10, timeout_s=LONG_S, privileged=True
+            )
+        until(
+            lambda: "attempt" in host.shell("cat /var/tmp/sudo.log", check=False),
+            "sudo's word of it",
+        )
         log = host.shell("cat /var/tmp/sudo.log; rm /var/tmp/sudo.log")
     finally:
         host.shell("rm /etc/sudoers.d/log")
@@ -344,9 +468,14 @@ def test_a_wrong_password_is_offered_once(connect: Connect, bed: hosts.Bed, monk
 
 def test_a_program_for_rights_that_is_not_there(connect: Connect, bed: hosts.Bed) -> None:
     host = bed.host("host3")
-    host.shell("test ! -e /usr/bin/doas || { touch /tmp/nothing; mount --bind /tmp/nothing /usr/bin/doas; }")
+    host.shell(
+        "test ! -e /usr/bin/doas || { touch /tmp/nothing; mount --bind /tmp/nothing"
+        " /usr/bin/doas; }"
+    )
     try:
-        with pytest.raises((MissingTool, failures.BecomeRefused), match=r"host client \(\S+\): doas"):
+        with pytest.raises(
+            (MissingTool, failures.BecomeRefused), match=r"host client \(\S+\): doas"
+        ):
             connect("host3", become={"method": "doas"}).run("id", timeout_s=LONG_S, privileged=True)
     finally:
         host.shell("umount /usr/bin/doas 2>/dev/null; true")

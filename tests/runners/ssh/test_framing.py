@@ -10,18 +10,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchspec.engine.errors import RunFailed
-from benchspec.runners.ssh.framing import COMMAND, ENOUGH_NOISE, Sifter, frame, legible
+from benchspec.engine.model.errors import RunFailed
+from benchspec.runners.ssh.transport.framing import COMMAND, ENOUGH_NOISE, Sifter, frame, legible
 
 LOGIN_SHELLS = ("sh", "bash", "dash", "zsh", "fish", "csh", "tcsh", "busybox")
 SHOW = 'for word; do printf "%s|" "$word"; done; cat; echo done >&2; exit 7'
 EVERY_BYTE = bytes(range(1, 256)).decode(errors="surrogateescape")
 
 
-def through(shell: list[str], script: str, arguments: tuple[str, ...] = (), data: bytes = b"") -> tuple[bytes, bytes, int]:
+def through(
+    shell: list[str], script: str, arguments: tuple[str, ...] = (), data: bytes = b""
+) -> tuple[bytes, bytes, int]:
     """Run a frame the way sshd does: the command is the login shell's -c."""
     framed = frame(script, arguments)
-    done = subprocess.run([*shell, "-c", COMMAND], input=framed.head + data, capture_output=True, timeout=60, check=False)
+    done = subprocess.run(
+        [*shell, "-c", COMMAND],
+        input=framed.head + data,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
     out, err = Sifter(framed.marker), Sifter(framed.marker)
     return out.sift(done.stdout), err.sift(done.stderr), done.returncode
 
@@ -40,10 +48,16 @@ def test_a_script_its_arguments_and_its_data_arrive_through_a_login_shell(name: 
 
 def test_a_script_of_many_lines_keeps_them_and_data_may_look_like_its_end() -> None:
     script = "if true; then\n  cat <<'X'\nhere\n\n  document\nX\nfi\ncat"
-    assert through(["/bin/sh"], script, data=b"benchspec-end\n\n")[0] == b"here\n\n  document\nbenchspec-end\n\n"
+    assert (
+        through(["/bin/sh"], script, data=b"benchspec-end\n\n")[0]
+        == b"here\n\n  document\nbenchspec-end\n\n"
+    )
 
 
-@given(words=st.lists(st.text(st.characters(exclude_characters="\0", codec="utf-8")), max_size=4), data=st.binary(max_size=200))
+@given(
+    words=st.lists(st.text(st.characters(exclude_characters="\0", codec="utf-8")), max_size=4),
+    data=st.binary(max_size=200),
+)
 def test_any_arguments_and_data_arrive(words: list[str], data: bytes) -> None:
     expected = b"".join(word.encode() + b"|" for word in words) + data
     assert through(["/bin/sh"], SHOW, tuple(words), data)[0] == expected
@@ -57,14 +71,22 @@ def test_a_nul_byte_is_refused_before_anything_is_sent() -> None:
 def test_what_an_rc_file_prints_is_cut_off_on_both_streams() -> None:
     framed = frame("echo out; echo err >&2")
     script = f"printf 'Welcome\\nto this host'; echo careful >&2; {COMMAND}"
-    done = subprocess.run(["/bin/sh", "-c", script], input=framed.head, capture_output=True, timeout=30, check=True)
+    done = subprocess.run(
+        ["/bin/sh", "-c", script], input=framed.head, capture_output=True, timeout=30, check=True
+    )
     out, err = Sifter(framed.marker), Sifter(framed.marker)
     assert (out.sift(done.stdout), out.noise) == (b"out\n", b"Welcome\nto this host")
     assert (err.sift(done.stderr), err.noise) == (b"err\n", b"careful\n")
 
 
-@given(noise=st.binary(max_size=300), output=st.binary(max_size=300), cuts=st.lists(st.integers(0, 700), max_size=8))
-def test_the_marker_is_found_however_the_stream_is_cut(noise: bytes, output: bytes, cuts: list[int]) -> None:
+@given(
+    noise=st.binary(max_size=300),
+    output=st.binary(max_size=300),
+    cuts=st.lists(st.integers(0, 700), max_size=8),
+)
+def test_the_marker_is_found_however_the_stream_is_cut(
+    noise: bytes, output: bytes, cuts: list[int]
+) -> None:
     sifter, stream = Sifter(b"benchspec-0123\n"), noise + b"benchspec-0123\n" + output
     places = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
     found = b"".join(sifter.sift(stream[start:end]) for start, end in itertools.pairwise(places))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchspec.runners.ssh import known_hosts
-from benchspec.runners.ssh.known_hosts import Entry, lookup_name
+from benchspec.runners.ssh.transport import known_hosts
+from benchspec.runners.ssh.transport.known_hosts import Entry, lookup_name
 
 KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIJ1ZqVbYAm+PM2hfBOXR5qtV8yWbN2XqVbHzkYqMC3Xe"
 LINE = f"ssh-ed25519 {KEY}"
@@ -50,7 +50,9 @@ def test_names(tmp_path: Path, names: str, host: str, port: int, found: bool) ->
     assert bool(about(tmp_path, f"{names} {LINE}\n", host, port)) is found
 
 
-@pytest.mark.parametrize(("host", "port"), [("bench-1.example.org", 22), ("10.0.0.4", 2222), ("fd00::4", 22)])
+@pytest.mark.parametrize(
+    ("host", "port"), [("bench-1.example.org", 22), ("10.0.0.4", 2222), ("fd00::4", 22)]
+)
 def test_names_that_ssh_keygen_hashed(tmp_path: Path, host: str, port: int) -> None:
     path = tmp_path / "known_hosts"
     path.write_text(f"{lookup_name(host, port)} {LINE}\n")
@@ -64,19 +66,29 @@ def test_names_that_ssh_keygen_hashed(tmp_path: Path, host: str, port: int) -> N
 
 def test_fingerprints_are_those_of_ssh_keygen(tmp_path: Path) -> None:
     (entry,) = entries(tmp_path, f"host {LINE}\n")
-    said = subprocess.run(["ssh-keygen", "-lf", tmp_path / "known_hosts"], check=True, capture_output=True, text=True).stdout
+    said = subprocess.run(
+        ["ssh-keygen", "-lf", tmp_path / "known_hosts"], check=True, capture_output=True, text=True
+    ).stdout
     assert entry.key.fingerprint == said.split()[1]
     assert entry.source == f"{tmp_path / 'known_hosts'}:1"
 
 
 def test_revoked_keys_are_read_as_such_and_authorities_passed_over(tmp_path: Path) -> None:
     text = f"@revoked * {LINE}\n@cert-authority *.example.org {LINE}\nhost {LINE} a comment\n"
-    assert [(entry.revoked, entry.names) for entry in entries(tmp_path, text)] == [(True, "*"), (False, "host")]
+    assert [(entry.revoked, entry.names) for entry in entries(tmp_path, text)] == [
+        (True, "*"),
+        (False, "host"),
+    ]
 
 
 def test_lines_that_are_none_are_passed_over(tmp_path: Path) -> None:
-    text = f"\n# comment\nhost\nhost ssh-ed25519\nhost ssh-ed25519 not-base64!\n|1|bad {LINE}\n|2|YQ==|YQ== {LINE}\n|1|!|! {LINE}\nhost {LINE}"
-    assert [entry.source.rsplit(":")[-1] for entry in entries(tmp_path, text) if entry.is_about("host")] == ["9"]
+    text = (
+        "\n# comment\nhost\nhost ssh-ed25519\nhost ssh-ed25519 not-base64!\n|1|bad"
+        f" {LINE}\n|2|YQ==|YQ== {LINE}\n|1|!|! {LINE}\nhost {LINE}"
+    )
+    assert [
+        entry.source.rsplit(":")[-1] for entry in entries(tmp_path, text) if entry.is_about("host")
+    ] == ["9"]
 
 
 def test_bytes_that_are_no_text_are_passed_over(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""What may happen to a job, a run and a host: each told for what it is, and nothing run twice or left behind."""
+"""What may happen to a job, a run and a host: each told for what it is, and nothing run twice or
+left behind.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,15 @@ from typing import Any
 
 import pytest
 
-from benchspec.engine.errors import Locked, RunFailed, TransportLost
-from benchspec.engine.ports import Allocation, Command, Job, Session
-from benchspec.engine.spec import Role, RolePlace, Site
+from benchspec.engine.model.contract.runner import Allocation, Job, Session
+from benchspec.engine.model.contract.values import Command
+from benchspec.engine.model.errors import Locked, RunFailed, TransportLost
+from benchspec.engine.model.spec import Role, RolePlace, Site
+from benchspec.runners.agent import job as jobs_there
 from benchspec.runners.registry import get_runner
-from benchspec.runners.ssh import lock
 from benchspec.runners.ssh.failures import ConnectionBroke, HostDiskFull, HostKeyChanged, HostSilent
-from benchspec.runners.ssh.job import SshJob
-from benchspec.runners.ssh.lock import Hold
+from benchspec.runners.ssh.hosts import lock
+from benchspec.runners.ssh.hosts.lock import Hold
 from benchspec.runners.ssh.session import SshSession
 from tests import hosts
 from tests.conformance.beds import CONTROLLER
@@ -31,10 +34,15 @@ SERVER = RolePlace(role=Role.SERVER, site="site")
 COUNT = "echo run >>counter; echo all >ready; "
 
 
-def site(bed: hosts.Bed, user: str = hosts.Login.PLAIN, host: dict[str, Any] | None = None, **more: Any) -> Site:
+def site(
+    bed: hosts.Bed, user: str = hosts.Login.PLAIN, host: dict[str, Any] | None = None, **more: Any
+) -> Site:
     """Client and server on host2 and host3; ``host`` says more about the client's."""
     made = bed.site((), user, **more)
-    made["hosts"] = {"client": bed.host("host2").site(user, **(host or {})), "server": bed.host("host3").site(user)}
+    made["hosts"] = {
+        "client": bed.host("host2").site(user, **(host or {})),
+        "server": bed.host("host3").site(user),
+    }
     return Site(name="site", runner="ssh", options=made)
 
 
@@ -45,7 +53,9 @@ def untouched(bed: hosts.Bed) -> Iterator[None]:
     before = [host.traces() for host in used]
     yield
     deadline = time.monotonic() + 30
-    while any(left := [sorted(host.traces() - seen) for host, seen in zip(used, before, strict=True)]):
+    while any(
+        left := [sorted(host.traces() - seen) for host, seen in zip(used, before, strict=True)]
+    ):
         assert time.monotonic() < deadline, left
         time.sleep(0.1)
 
@@ -97,7 +107,11 @@ def wait_aside(job: Job) -> tuple[threading.Thread, list[BaseException]]:
 
 def ran_once(job: Job) -> None:
     completed = job.collect()
-    assert (completed.exit_code, completed.stdout, completed.files) == (42, b"late\n", {"counter": b"run\n"})
+    assert (completed.exit_code, completed.stdout, completed.files) == (
+        42,
+        b"late\n",
+        {"counter": b"run\n"},
+    )
 
 
 def test_a_connection_cut_under_a_job_costs_nothing(bed: hosts.Bed, allocation: Allocation) -> None:
@@ -124,7 +138,9 @@ def test_sshd_killed_and_started_again_under_a_job(bed: hosts.Bed, allocation: A
     ran_once(job)
 
 
-def test_a_host_that_hangs_is_told_and_its_job_is_found_when_it_answers_again(bed: hosts.Bed, untouched: None) -> None:
+def test_a_host_that_hangs_is_told_and_its_job_is_found_when_it_answers_again(
+    bed: hosts.Bed, untouched: None
+) -> None:
     where = site(bed, keepalive="2 s", connect_timeout="3 s")
     session = RUNNER.connect(where, "run-hang")
     allocation = session.allocate([CLIENT, SERVER], "hang")
@@ -146,7 +162,9 @@ def test_a_host_that_hangs_is_told_and_its_job_is_found_when_it_answers_again(be
     assert list(RUNNER.leftovers(where, "run-hang")) == []
 
 
-def test_many_controllers_racing_start_a_job_once(bed: hosts.Bed, session: Session, allocation: Allocation) -> None:
+def test_many_controllers_racing_start_a_job_once(
+    bed: hosts.Bed, session: Session, allocation: Allocation
+) -> None:
     sessions = [RUNNER.connect(site(bed), "run-1") for _ in range(6)]
     racers = [one.allocate([CLIENT, SERVER], "allocation-1") for one in sessions]
     gate = threading.Barrier(len(racers))
@@ -169,7 +187,9 @@ def test_many_controllers_racing_start_a_job_once(bed: hosts.Bed, session: Sessi
         one.close()
 
 
-def test_a_job_that_was_taken_back_is_never_started_by_whoever_is_late(bed: hosts.Bed, session: Session, allocation: Allocation) -> None:
+def test_a_job_that_was_taken_back_is_never_started_by_whoever_is_late(
+    bed: hosts.Bed, session: Session, allocation: Allocation
+) -> None:
     other = RUNNER.connect(site(bed), "run-1")
     assert other.attach("late") is None
     with pytest.raises(RunFailed, match="taken back"):
@@ -220,8 +240,20 @@ def test_a_host_belongs_to_a_run_as_long_as_its_jobs_live(bed: hosts.Bed, sessio
 
 def test_clean_frees_what_a_killed_controller_held(bed: hosts.Bed, untouched: None) -> None:
     where = dataclasses.replace(site(bed), name="here")
-    argv = [sys.executable, str(CONTROLLER), "ssh", json.dumps(where.options), "run-lost", "start", "lost", "lost-1", json.dumps(["sleep", "60"])]
-    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as controller:
+    argv = [
+        sys.executable,
+        str(CONTROLLER),
+        "ssh",
+        json.dumps(where.options),
+        "run-lost",
+        "start",
+        "lost",
+        "lost-1",
+        json.dumps(["sleep", "60"]),
+    ]
+    with subprocess.Popen(
+        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as controller:
         assert controller.stdin is not None
         assert controller.stdout is not None
         controller.stdin.write("go\n")
@@ -245,14 +277,16 @@ def test_an_answer_that_comes_late_is_not_taken_for_that_of_another_question(
     entered, host = session._seat(Role.CLIENT).host, bed.host("host2")
     asked = Hold(entered.connection, "host2", "run-1", privileged=False)
     monkeypatch.setattr(lock, "ANSWER_TIMEOUT_S", 0.5)
-    holder = host.shell(f"grep -lzxF '{asked.mark}' /proc/[0-9]*/environ | tail -n 1 | cut -d / -f 3").strip()
+    holder = host.shell(
+        f"grep -lzxF '{asked.mark}' /proc/[0-9]*/environ | tail -n 1 | cut -d / -f 3"
+    ).strip()
     host.shell(f"kill -STOP {holder}")
     with pytest.raises(HostSilent):
         asked.ask("when")
     host.shell(f"kill -CONT {holder}")
     with pytest.raises(ConnectionBroke):
         asked.ask("who")
-    entered.ask(lock.UNLOCK_SCRIPT, ("run-1", asked.mark))
+    lock.unlock(entered, "run-1", asked.mark)
 
 
 def test_no_room_for_the_run(bed: hosts.Bed) -> None:
@@ -269,19 +303,31 @@ def test_no_room_for_the_run(bed: hosts.Bed) -> None:
         host.unmount("/var/tmp")
 
 
-@pytest.mark.parametrize(("workdir", "why"), [("/proc/1", "cannot be written"), ("/srv/no disk", "/srv/no disk is not there; make it, or mount")])
-def test_a_work_directory_that_cannot_be_used_is_told_and_leaves_nothing(bed: hosts.Bed, untouched: None, workdir: str, why: str) -> None:
-    """Nor is one made that is not there: a disk that is not mounted would be measured as the one below it."""
+@pytest.mark.parametrize(
+    ("workdir", "why"),
+    [
+        ("/proc/1", "cannot be written"),
+        ("/srv/no disk", "/srv/no disk is not there; make it, or mount"),
+    ],
+)
+def test_a_work_directory_that_cannot_be_used_is_told_and_leaves_nothing(
+    bed: hosts.Bed, untouched: None, workdir: str, why: str
+) -> None:
+    """Nor is one made that is not there: a disk that is not mounted would be measured as the one
+    below it.
+    """
     with pytest.raises(HostDiskFull, match=why):
         RUNNER.connect(site(bed, workdir=workdir), "run-nowhere")
 
 
-def test_a_disk_that_fills_under_a_job_costs_that_job_alone(bed: hosts.Bed, session: Session) -> None:
+def test_a_disk_that_fills_under_a_job_costs_that_job_alone(
+    bed: hosts.Bed, session: Session
+) -> None:
     host = bed.host("host2")
     host.shell(f"mkdir -p /var/tmp/benchspec-$(id -u {hosts.Login.PLAIN})")
     allocation = session.allocate([CLIENT, SERVER], "filling")
     first = allocation.start(sh("true"), "first")
-    assert isinstance(first, SshJob)
+    assert isinstance(first, jobs_there.Job)
     jobs = first.directory.rpartition("/")[0]
     host.small_disk(jobs, mode="777")
     try:

@@ -11,10 +11,8 @@ from typing import Any
 
 import pytest
 
-from benchspec.engine.errors import BenchspecError
-from benchspec.engine.spec import Site
-from benchspec.runners.ssh import config
-from benchspec.runners.ssh.connection import Connection
+from benchspec.engine.model.errors import BenchspecError
+from benchspec.engine.model.spec import Site
 from benchspec.runners.ssh.failures import (
     HostKeyChanged,
     HostKeyUnknown,
@@ -22,10 +20,12 @@ from benchspec.runners.ssh.failures import (
     NoKeyAccepted,
     PortRefused,
     UnknownHost,
-)  # fmt: skip
-from benchspec.runners.ssh.known_hosts import HostKey
+)
 from benchspec.runners.ssh.options import site_options
-from benchspec.runners.ssh.pool import Pool
+from benchspec.runners.ssh.transport import config
+from benchspec.runners.ssh.transport.connection import Connection
+from benchspec.runners.ssh.transport.known_hosts import HostKey
+from benchspec.runners.ssh.transport.pool import Pool
 from tests import hosts
 from tests.hosts.host import SUDO_PASSWORD
 from tests.runners.ssh.conftest import Connect, options_of, until
@@ -48,7 +48,10 @@ def fingerprint(bed: hosts.Bed, name: str) -> str:
 def second_key(bed: hosts.Bed) -> Iterator[str]:
     """An RSA key that host3 shows besides its own; its public half."""
     host = bed.host("host3")
-    host.shell("ssh-keygen -q -t rsa -b 2048 -N '' -f /etc/ssh/second && echo HostKey /etc/ssh/second >>/etc/ssh/sshd_config")
+    host.shell(
+        "ssh-keygen -q -t rsa -b 2048 -N '' -f /etc/ssh/second && echo HostKey /etc/ssh/second"
+        " >>/etc/ssh/sshd_config"
+    )
     host.stop_sshd()
     host.start_sshd()
     yield host.shell("cat /etc/ssh/second.pub")
@@ -74,18 +77,30 @@ def test_host_key_alias(connect: Connect, bed: hosts.Bed, tmp_path: Path) -> Non
     with pytest.raises(HostKeyUnknown):
         connect(site={"known_hosts": str(known)})
     ssh_config.write_text("Host *\n HostKeyAlias The-Alias\n")
-    assert hostname(connect(site={"known_hosts": str(known), "ssh_config": str(ssh_config)})) == "host2"
+    assert (
+        hostname(connect(site={"known_hosts": str(known), "ssh_config": str(ssh_config)}))
+        == "host2"
+    )
 
 
-def test_a_pinned_fingerprint_needs_no_known_hosts_and_beats_them(connect: Connect, bed: hosts.Bed, tmp_path: Path) -> None:
+def test_a_pinned_fingerprint_needs_no_known_hosts_and_beats_them(
+    connect: Connect, bed: hosts.Bed, tmp_path: Path
+) -> None:
     empty = {"known_hosts": str(tmp_path / "empty")}
     assert hostname(connect(site=empty, host_key=fingerprint(bed, "host2"))) == "host2"
-    assert hostname(connect(site=empty, host_key=fingerprint(bed, "host2") + "=", address="x", user="admin")) == "host2"
+    assert (
+        hostname(
+            connect(site=empty, host_key=fingerprint(bed, "host2") + "=", address="x", user="admin")
+        )
+        == "host2"
+    )
     with pytest.raises(HostKeyChanged, match="the spec's host_key"):
         connect(host_key=fingerprint(bed, "host3"))
 
 
-def test_the_known_one_of_several_keys_is_asked_for(connect: Connect, bed: hosts.Bed, second_key: str, tmp_path: Path) -> None:
+def test_the_known_one_of_several_keys_is_asked_for(
+    connect: Connect, bed: hosts.Bed, second_key: str, tmp_path: Path
+) -> None:
     known = tmp_path / "known_hosts"
     known.write_text(f"{bed.host('host3').address} {second_key}")
     connection = connect("host3", site={"known_hosts": str(known)})
@@ -93,7 +108,9 @@ def test_the_known_one_of_several_keys_is_asked_for(connect: Connect, bed: hosts
     assert connection.verified.key.algorithm == "ssh-rsa"
 
 
-def test_any_of_several_keys_may_be_pinned(connect: Connect, bed: hosts.Bed, second_key: str, tmp_path: Path) -> None:
+def test_any_of_several_keys_may_be_pinned(
+    connect: Connect, bed: hosts.Bed, second_key: str, tmp_path: Path
+) -> None:
     algorithm, blob = second_key.split()[:2]
     pin = HostKey(algorithm=algorithm, blob=base64.b64decode(blob)).fingerprint
     for one in (pin, fingerprint(bed, "host3")):
@@ -104,7 +121,9 @@ def test_any_of_several_keys_may_be_pinned(connect: Connect, bed: hosts.Bed, sec
     assert fingerprint(bed, "host3") in caught.value.message
 
 
-def test_a_revoked_key_is_refused_whoever_vouches_for_it(connect: Connect, bed: hosts.Bed, tmp_path: Path, pool: Pool) -> None:
+def test_a_revoked_key_is_refused_whoever_vouches_for_it(
+    connect: Connect, bed: hosts.Bed, tmp_path: Path, pool: Pool
+) -> None:
     known = tmp_path / "known_hosts"
     known.write_text(f"* {bed.host('host2').host_key}\n@revoked * {bed.host('host2').host_key}\n")
     pool.trust.keep(tmp_path / "kept", accept_new=True)
@@ -113,7 +132,9 @@ def test_a_revoked_key_is_refused_whoever_vouches_for_it(connect: Connect, bed: 
             connect(site={"known_hosts": str(known)}, **more)
 
 
-def test_a_new_key_is_accepted_where_that_is_asked_for_kept_and_binding(bed: hosts.Bed, tmp_path: Path) -> None:
+def test_a_new_key_is_accepted_where_that_is_asked_for_kept_and_binding(
+    bed: hosts.Bed, tmp_path: Path
+) -> None:
     empty, kept = {"known_hosts": str(tmp_path / "empty")}, tmp_path / "kept"
     options, host = options_of(bed, "host3", site=empty), bed.host("host3")
     first = Pool()
@@ -145,35 +166,55 @@ def test_a_new_key_is_accepted_where_that_is_asked_for_kept_and_binding(bed: hos
         host.start_sshd()
 
 
-def test_a_key_of_another_kind_than_the_known_one_is_not_new(bed: hosts.Bed, connect: Connect, pool: Pool, tmp_path: Path) -> None:
+def test_a_key_of_another_kind_than_the_known_one_is_not_new(
+    bed: hosts.Bed, connect: Connect, pool: Pool, tmp_path: Path
+) -> None:
     known = tmp_path / "known_hosts"
-    subprocess.run(["ssh-keygen", "-q", "-t", "rsa", "-b", "2048", "-N", "", "-f", tmp_path / "k"], check=True)
+    subprocess.run(
+        ["ssh-keygen", "-q", "-t", "rsa", "-b", "2048", "-N", "", "-f", tmp_path / "k"], check=True
+    )
     known.write_text(f"{bed.host('host2').address} {(tmp_path / 'k.pub').read_text()}")
     pool.trust.keep(tmp_path / "kept", accept_new=True)
     with pytest.raises(HostKeyChanged):
         connect(site={"known_hosts": str(known)})
 
 
-@pytest.mark.parametrize(("kind", "bits"), [("ed25519", ""), ("rsa", "2048"), ("ecdsa", "256"), ("ecdsa", "521")])
+@pytest.mark.parametrize(
+    ("kind", "bits"), [("ed25519", ""), ("rsa", "2048"), ("ecdsa", "256"), ("ecdsa", "521")]
+)
 @pytest.mark.parametrize("passphrase", ["", "a phrase of words"])
-def test_keys_of_all_kinds(connect: Connect, bed: hosts.Bed, tmp_path: Path, kind: str, bits: str, passphrase: str, monkeypatch: Any) -> None:
+def test_keys_of_all_kinds(
+    connect: Connect,
+    bed: hosts.Bed,
+    tmp_path: Path,
+    kind: str,
+    bits: str,
+    passphrase: str,
+    monkeypatch: Any,
+) -> None:
     key = made_key(bed, tmp_path, kind, bits, passphrase)
     monkeypatch.setenv("PHRASE", passphrase)
     more = {"passphrase": "${secret:env:PHRASE}"} if passphrase else {}
     assert hostname(connect(identity_file=str(key), **more)) == "host2"
 
 
-def test_a_key_in_the_old_format(connect: Connect, bed: hosts.Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_in_the_old_format(
+    connect: Connect, bed: hosts.Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PHRASE", "a phrase of words")
     key = made_key(bed, tmp_path, "rsa", "2048", "a phrase of words", "-m", "PEM")
     assert b"BEGIN RSA PRIVATE KEY" in key.read_bytes()
     assert hostname(connect(identity_file=str(key), passphrase="${secret:env:PHRASE}")) == "host2"
 
 
-def test_a_locked_key_without_its_passphrase(connect: Connect, bed: hosts.Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_locked_key_without_its_passphrase(
+    connect: Connect, bed: hosts.Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     key = made_key(bed, tmp_path, "ed25519", "", "a phrase of words")
     monkeypatch.setenv("PHRASE", "another phrase")
-    with pytest.raises(KeyUnusable, match="locked by a passphrase, and there is no terminal") as caught:
+    with pytest.raises(
+        KeyUnusable, match="locked by a passphrase, and there is no terminal"
+    ) as caught:
         connect(identity_file=str(key))
     assert "ssh-add" in str(caught.value)
     with pytest.raises(KeyUnusable, match="does not unlock") as caught:
@@ -183,7 +224,9 @@ def test_a_locked_key_without_its_passphrase(connect: Connect, bed: hosts.Bed, t
         connect(identity_file=str(key), passphrase="${secret:env:NOT_THERE}")
 
 
-def test_a_passphrase_is_asked_for_at_the_terminal_once(connect: Connect, bed: hosts.Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_passphrase_is_asked_for_at_the_terminal_once(
+    connect: Connect, bed: hosts.Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     key, asked = made_key(bed, tmp_path, "ed25519", "", "a phrase of words"), []
 
     def answer(prompt: str) -> str:
@@ -197,25 +240,52 @@ def test_a_passphrase_is_asked_for_at_the_terminal_once(connect: Connect, bed: h
     assert asked == [f"Passphrase of {key}: "]
 
 
-def test_a_certificate_beside_its_key(connect: Connect, bed: hosts.Bed, tmp_path: Path, agent: Path) -> None:
+def test_a_certificate_beside_its_key(
+    connect: Connect, bed: hosts.Bed, tmp_path: Path, agent: Path
+) -> None:
     """The host knows the authority that signed the key, and not the key."""
     host = bed.host("host3")
     for name in ("authority", "mine"):
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name], check=True)
-    subprocess.run(["ssh-keygen", "-q", "-s", tmp_path / "authority", "-I", "me", "-n", "bench", tmp_path / "mine.pub"], check=True)
+        subprocess.run(
+            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name], check=True
+        )
+    subprocess.run(
+        [
+            "ssh-keygen",
+            "-q",
+            "-s",
+            tmp_path / "authority",
+            "-I",
+            "me",
+            "-n",
+            "bench",
+            tmp_path / "mine.pub",
+        ],
+        check=True,
+    )
     (tmp_path / "mine-cert.pub").rename(tmp_path / "aside")
     with pytest.raises(NoKeyAccepted):
         connect("host3", identity_file=str(tmp_path / "mine"))
     (tmp_path / "aside").rename(tmp_path / "mine-cert.pub")
     public = (tmp_path / "authority.pub").read_text().strip()
-    host.shell(f"echo '{public}' >/etc/ssh/authority; echo TrustedUserCAKeys /etc/ssh/authority >>/etc/ssh/sshd_config")
+    host.shell(
+        f"echo '{public}' >/etc/ssh/authority; echo TrustedUserCAKeys /etc/ssh/authority"
+        " >>/etc/ssh/sshd_config"
+    )
     host.stop_sshd()
     host.start_sshd()
     try:
         assert hostname(connect("host3", identity_file=str(tmp_path / "mine"))) == "host3"
         subprocess.run(["ssh-add", "-q", tmp_path / "mine"], check=True)
         pool = Pool()
-        assert hostname(pool.connect(options_of(bed, "host3", identity_file=str(tmp_path / "mine")), "client")) == "host3"
+        assert (
+            hostname(
+                pool.connect(
+                    options_of(bed, "host3", identity_file=str(tmp_path / "mine")), "client"
+                )
+            )
+            == "host3"
+        )
         pool.close()
     finally:
         host.shell("sed -i /^TrustedUserCAKeys/d /etc/ssh/sshd_config; rm /etc/ssh/authority")
@@ -225,11 +295,18 @@ def test_a_certificate_beside_its_key(connect: Connect, bed: hosts.Bed, tmp_path
 
 @pytest.mark.parametrize(
     ("setting", "says"),
-    [("PubkeyAuthentication no", "it takes .* only|no key of ours"), ("AuthenticationMethods publickey,keyboard-interactive", "it wants .* besides")],
+    [
+        ("PubkeyAuthentication no", "it takes .* only|no key of ours"),
+        ("AuthenticationMethods publickey,keyboard-interactive", "it wants .* besides"),
+    ],
 )
-def test_a_host_that_wants_something_else_than_a_key(connect: Connect, bed: hosts.Bed, setting: str, says: str) -> None:
+def test_a_host_that_wants_something_else_than_a_key(
+    connect: Connect, bed: hosts.Bed, setting: str, says: str
+) -> None:
     host = bed.host("host3")
-    host.shell(f"printf '%s\\nKbdInteractiveAuthentication yes\\n' '{setting}' >>/etc/ssh/sshd_config")
+    host.shell(
+        f"printf '%s\\nKbdInteractiveAuthentication yes\\n' '{setting}' >>/etc/ssh/sshd_config"
+    )
     host.stop_sshd()
     host.start_sshd()
     try:
@@ -258,11 +335,18 @@ def agent_site(bed: hosts.Bed, tmp_path: Path) -> dict[str, Any]:
     return {"known_hosts": str(bed.known_hosts), "ssh_config": str(tmp_path / "config")}
 
 
-def test_the_agents_key_among_others(bed: hosts.Bed, pool: Pool, agent: Path, tmp_path: Path) -> None:
+def test_the_agents_key_among_others(
+    bed: hosts.Bed, pool: Pool, agent: Path, tmp_path: Path
+) -> None:
     for n in range(3):
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / f"k{n}"], check=True)
+        subprocess.run(
+            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / f"k{n}"], check=True
+        )
         subprocess.run(["ssh-add", "-q", tmp_path / f"k{n}"], check=True)
-    site = {**agent_site(bed, tmp_path), "hosts": {"client": {"host": bed.host("host2").address, "user": "bench"}}}
+    site = {
+        **agent_site(bed, tmp_path),
+        "hosts": {"client": {"host": bed.host("host2").address, "user": "bench"}},
+    }
     options = site_options(Site(name="s", runner="ssh", options=site))
     with pytest.raises(NoKeyAccepted, match="the agent's"):
         pool.connect(options, "client")
@@ -270,16 +354,25 @@ def test_the_agents_key_among_others(bed: hosts.Bed, pool: Pool, agent: Path, tm
     assert hostname(pool.connect(options, "client")) == "host2"
 
 
-def test_more_keys_than_the_host_listens_to(bed: hosts.Bed, pool: Pool, agent: Path, tmp_path: Path) -> None:
+def test_more_keys_than_the_host_listens_to(
+    bed: hosts.Bed, pool: Pool, agent: Path, tmp_path: Path
+) -> None:
     for n in range(8):
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / f"k{n}"], check=True)
+        subprocess.run(
+            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / f"k{n}"], check=True
+        )
         subprocess.run(["ssh-add", "-q", tmp_path / f"k{n}"], check=True)
-    site = {**agent_site(bed, tmp_path), "hosts": {"client": {"host": bed.host("host2").address, "user": "bench"}}}
+    site = {
+        **agent_site(bed, tmp_path),
+        "hosts": {"client": {"host": bed.host("host2").address, "user": "bench"}},
+    }
     with pytest.raises(NoKeyAccepted, match="MaxAuthTries"):
         pool.connect(site_options(Site(name="s", runner="ssh", options=site)), "client")
 
 
-def test_a_locked_key_that_the_agent_holds(connect: Connect, bed: hosts.Bed, agent: Path, tmp_path: Path) -> None:
+def test_a_locked_key_that_the_agent_holds(
+    connect: Connect, bed: hosts.Bed, agent: Path, tmp_path: Path
+) -> None:
     key = made_key(bed, tmp_path, "ed25519", "", "a phrase of words")
     env = {**os.environ, "SSH_ASKPASS": str(tmp_path / "ask"), "SSH_ASKPASS_REQUIRE": "force"}
     (tmp_path / "ask").write_text("#!/bin/sh\necho a phrase of words\n")
@@ -288,7 +381,9 @@ def test_a_locked_key_that_the_agent_holds(connect: Connect, bed: hosts.Bed, age
     assert hostname(connect(identity_file=str(key))) == "host2"
 
 
-def test_an_agent_that_is_gone_is_none(connect: Connect, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_agent_that_is_gone_is_none(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("SSH_AUTH_SOCK", str(tmp_path / "nowhere"))
     assert hostname(connect()) == "host2"
 
@@ -311,13 +406,29 @@ def test_a_host_behind_another(bed: hosts.Bed, pool: Pool, jump: str) -> None:
     far, near = bed.host("host4"), bed.host("host1")
     named = {
         "client": {"host": far.address, "jump": jump.format(address=near.address), **good},
-        "server": {"host": far.address, "jump": jump.format(address=near.address), **good, "user": "root"},
+        "server": {
+            "host": far.address,
+            "jump": jump.format(address=near.address),
+            **good,
+            "user": "root",
+        },
         "gateway": {"host": near.address, **good},
     }
-    site: dict[str, Any] = {"known_hosts": str(bed.known_hosts), "ssh_config": str(bed.ssh_config), "hosts": named}
-    found = pool.open(site_options(Site(name="s", runner="ssh", options=site)), ["client", "server"])
-    assert {name: hostname(one) for name, one in found.items() if isinstance(one, Connection)} == {"client": "host4", "server": "host4"}
-    assert near.shell("ss -H -t state established sport = :22 | wc -l").strip() == "1", "one connection to the jump host for both"
+    site: dict[str, Any] = {
+        "known_hosts": str(bed.known_hosts),
+        "ssh_config": str(bed.ssh_config),
+        "hosts": named,
+    }
+    found = pool.open(
+        site_options(Site(name="s", runner="ssh", options=site)), ["client", "server"]
+    )
+    assert {name: hostname(one) for name, one in found.items() if isinstance(one, Connection)} == {
+        "client": "host4",
+        "server": "host4",
+    }
+    assert near.shell("ss -H -t state established sport = :22 | wc -l").strip() == "1", (
+        "one connection to the jump host for both"
+    )
     near.cut_connections()
     connection = found["client"]
     assert isinstance(connection, Connection)
@@ -330,13 +441,26 @@ def test_a_way_through_a_host_that_cannot_be_used(bed: hosts.Bed, pool: Pool) ->
 
     def refusal(**client: Any) -> BenchspecError:
         far = {"host": bed.host("host4").address, **good, **client}
-        named = {"client": far, "gone": {"host": "nowhere.invalid", **good}, "near": {"host": near.address, **good}}
-        site: dict[str, Any] = {"known_hosts": str(bed.known_hosts), "ssh_config": str(bed.ssh_config), "hosts": named}
-        found = pool.open(site_options(Site(name="s", runner="ssh", options=site)), ["client"])["client"]
+        named = {
+            "client": far,
+            "gone": {"host": "nowhere.invalid", **good},
+            "near": {"host": near.address, **good},
+        }
+        site: dict[str, Any] = {
+            "known_hosts": str(bed.known_hosts),
+            "ssh_config": str(bed.ssh_config),
+            "hosts": named,
+        }
+        found = pool.open(site_options(Site(name="s", runner="ssh", options=site)), ["client"])[
+            "client"
+        ]
         assert isinstance(found, BenchspecError)
         return found
 
-    assert (type(refusal(jump="gone")), refusal(jump="gone").where) == (UnknownHost, "host gone (nowhere.invalid)")
+    assert (type(refusal(jump="gone")), refusal(jump="gone").where) == (
+        UnknownHost,
+        "host gone (nowhere.invalid)",
+    )
     closed = refusal(jump="near", port=2)
     assert type(closed) is PortRefused
     assert f"from the jump host near ({near.address})" in closed.message
@@ -351,10 +475,14 @@ def test_a_way_through_a_host_that_cannot_be_used(bed: hosts.Bed, pool: Pool) ->
         near.start_sshd()
 
 
-def test_the_users_own_proxycommand(bed: hosts.Bed, pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_users_own_proxycommand(
+    bed: hosts.Bed, pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / ".ssh").mkdir()
     command = f"ssh -F {bed.ssh_config} -W %h:%p host1"
-    (tmp_path / ".ssh" / "config").write_text(f"Host far\n HostName {bed.host('host4').address}\n ProxyCommand {command}\n")
+    (tmp_path / ".ssh" / "config").write_text(
+        f"Host far\n HostName {bed.host('host4').address}\n ProxyCommand {command}\n"
+    )
     monkeypatch.setenv("HOME", str(tmp_path))
     config._cached.cache_clear()
     site: dict[str, Any] = {
@@ -367,19 +495,32 @@ def test_the_users_own_proxycommand(bed: hosts.Bed, pool: Pool, tmp_path: Path, 
     config._cached.cache_clear()
 
 
-def test_secrets_are_nowhere_to_be_seen(connect: Connect, bed: hosts.Bed, tmp_path: Path, monkeypatch: Any, caplog: Any) -> None:
-    """Neither in the arguments or environments of any process on the host, nor in what paramiko logs at its most talkative."""
+def test_secrets_are_nowhere_to_be_seen(
+    connect: Connect, bed: hosts.Bed, tmp_path: Path, monkeypatch: Any, caplog: Any
+) -> None:
+    """Neither in the arguments or environments of any process on the host, nor in what paramiko
+    logs at its most talkative.
+    """
     password, phrase = SUDO_PASSWORD, "canary-of-a-phrase"
     monkeypatch.setenv("BED", password)
     monkeypatch.setenv("PHRASE", phrase)
     key = made_key(bed, tmp_path, "ed25519", "", phrase)
     with caplog.at_level("DEBUG"):
-        more = {"identity_file": str(key), "passphrase": "${secret:env:PHRASE}", "become": {"password": "${secret:env:BED}"}}
-        stream = connect("host2", "keeper", **more).stream("read -r x; echo on; sleep 1234", privileged=True)
+        more = {
+            "identity_file": str(key),
+            "passphrase": "${secret:env:PHRASE}",
+            "become": {"password": "${secret:env:BED}"},
+        }
+        stream = connect("host2", "keeper", **more).stream(
+            "read -r x; echo on; sleep 1234", privileged=True
+        )
         stream.write(b"canary-of-data\n")
         assert stream.read(LONG_S) == b"on\n"
         until(lambda: "sleep 1234" in bed.host("host2").processes(), "the program")
-        seen = bed.host("host2").shell("cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ | tr '\\0' '\\n'; kill $(pgrep -fx 'sleep 1234')")
+        seen = bed.host("host2").shell(
+            "cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ | tr '\\0' '\\n'; kill $(pgrep -fx"
+            " 'sleep 1234')"
+        )
         stream.close()
     logged = "\n".join(record.getMessage() for record in caplog.records)
     assert "sleep\n1234" in seen
@@ -389,11 +530,15 @@ def test_secrets_are_nowhere_to_be_seen(connect: Connect, bed: hosts.Bed, tmp_pa
         assert secret not in logged
 
 
-def made_key(bed: hosts.Bed, directory: Path, kind: str, bits: str, passphrase: str, *more: str) -> Path:
+def made_key(
+    bed: hosts.Bed, directory: Path, kind: str, bits: str, passphrase: str, *more: str
+) -> Path:
     """A fresh key that bench, admin and keeper of host2 accept from now on."""
     path = directory / f"key-{kind}"
     size = ["-b", bits] if bits else []
-    subprocess.run(["ssh-keygen", "-q", "-t", kind, *size, "-N", passphrase, "-f", path, *more], check=True)
+    subprocess.run(
+        ["ssh-keygen", "-q", "-t", kind, *size, "-N", passphrase, "-f", path, *more], check=True
+    )
     public = path.with_name(path.name + ".pub").read_text().strip()
     for user in ("bench", "admin", "keeper"):
         bed.host("host2").shell(f"echo '{public}' >>/home/{user}/.ssh/authorized_keys")

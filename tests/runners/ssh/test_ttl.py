@@ -1,4 +1,6 @@
-"""What a controller that never comes back left on a host: ended there by the host itself when the site's ttl is over, removed by the next run."""
+"""What a controller that never comes back left on a host: ended there by the host itself when the
+site's ttl is over, removed by the next run.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +13,21 @@ from typing import Any
 
 import pytest
 
-from benchspec.engine.errors import JobTimeout
-from benchspec.engine.ports import Allocation, Command
-from benchspec.engine.spec import Role, RolePlace, Site
+from benchspec.engine.model.contract.runner import Allocation
+from benchspec.engine.model.contract.values import Command
+from benchspec.engine.model.errors import JobTimeout
+from benchspec.engine.model.spec import Role, RolePlace, Site
+from benchspec.runners.agent.job import Job
+from benchspec.runners.agent.scripts import here
 from benchspec.runners.registry import get_runner
-from benchspec.runners.ssh.job import SshJob
-from benchspec.runners.ssh.overdue import SWEEP_S, SWEEP_SCRIPT
-from benchspec.runners.ssh.places import LEAVE_SCRIPT
+from benchspec.runners.ssh import hosts as rooms
 from tests import hosts
 from tests.runners.ssh.conftest import until
 
 RUNNER = get_runner("ssh")
 CLIENT = RolePlace(role=Role.CLIENT, site="site")
 TTL = "86417 s"
+SWEEP = here(rooms.__file__, "sweep")
 ASLEEP = "pgrep -x -f 'sleep 86417' || :"
 
 
@@ -32,10 +36,16 @@ def site(bed: hosts.Bed, ttl: str, **more: Any) -> Site:
     return Site(name="site", runner="ssh", options=options)
 
 
-def start(allocation: Allocation, job_id: str, script: str, lasting: bool = False, not_before: float | None = None) -> SshJob:
+def start(
+    allocation: Allocation,
+    job_id: str,
+    script: str,
+    lasting: bool = False,
+    not_before: float | None = None,
+) -> Job:
     command = Command(argv=("sh", "-c", script), role=Role.CLIENT, timeout_s=60, lasting=lasting)
     job = allocation.start(command, job_id, not_before=not_before)
-    assert isinstance(job, SshJob)
+    assert isinstance(job, Job)
     return job
 
 
@@ -46,12 +56,25 @@ def user_id(bed: hosts.Bed) -> str:
 def test_a_host_ends_a_job_that_nobody_comes_back_for_and_is_free(bed: hosts.Bed) -> None:
     """Also one that sends signals to its group, in which are those that watch over the time."""
     host, where = bed.host("host2"), site(bed, "6 s")
-    family = "sleep 511 & (trap '' TERM; sh -c 'sleep 512; :') & env -i sleep 513 & setsid sleep 514 & wait"
+    family = (
+        "sleep 511 & (trap '' TERM; sh -c 'sleep 512; :') & env -i sleep 513 & setsid sleep 514 &"
+        " wait"
+    )
     session = RUNNER.connect(where, "run-orphan")
-    start(session.allocate([CLIENT], "orphan"), "orphan-1", f"trap : HUP TERM; kill -HUP 0; kill -TERM 0; trap - HUP TERM; echo begun; {family}")
+    start(
+        session.allocate([CLIENT], "orphan"),
+        "orphan-1",
+        f"trap : HUP TERM; kill -HUP 0; kill -TERM 0; trap - HUP TERM; echo begun; {family}",
+    )
     session.close()
     lock = f"/var/tmp/benchspec.lock-{user_id(bed)}"
-    until(lambda: host.shell(f"[ ! -e {lock} ] || {{ exec 9<{lock} && flock -n 9; }} && echo free || :") == "free\n", "the lock's end")
+    until(
+        lambda: (
+            host.shell(f"[ ! -e {lock} ] || {{ exec 9<{lock} && flock -n 9; }} && echo free || :")
+            == "free\n"
+        ),
+        "the lock's end",
+    )
     assert host.shell("pgrep -x -f 'sleep 51[1234]' || :") == ""
     again = RUNNER.connect(where, "run-orphan")
     job = again.attach("orphan-1")
@@ -98,7 +121,12 @@ def test_what_is_overdue_is_removed_by_the_next_run_and_nothing_else(bed: hosts.
     host.shell(f"mkdir -m 1777 {disk}")
     sessions, alive = [], ""
     try:
-        for name in ("old", "standing", "alive", "young"):  # the last one's controller leaves two hours after the others
+        for name in (
+            "old",
+            "standing",
+            "alive",
+            "young",
+        ):  # the last one's controller leaves two hours after the others
             sessions.append(RUNNER.connect(where, f"run-{name}"))
             allocation = sessions[-1].allocate([CLIENT], name)
             allocation.put(Role.CLIENT, "file", b"theirs")
@@ -106,11 +134,16 @@ def test_what_is_overdue_is_removed_by_the_next_run_and_nothing_else(bed: hosts.
             if name != "young":
                 sessions[-1].close()
         host.shell(f"mkdir -p {state}/else/where/jobs")
-        alive = host.shell("env BENCHSPEC_RUN=run-alive sleep 531 >/dev/null 2>&1 & echo $!", user=hosts.Login.PLAIN).strip()
+        alive = host.shell(
+            "env BENCHSPEC_RUN=run-alive sleep 531 >/dev/null 2>&1 & echo $!",
+            user=hosts.Login.PLAIN,
+        ).strip()
         host.shell(f"find {state} {disk} -exec touch -d '2 hours ago' {{}} +")
         sessions[-1].close()
         until(lambda: host.shell("pgrep -x -f 'sleep 531' || :").strip() == alive, "what lives")
-        RUNNER.connect(dataclasses.replace(where, options={**where.options, "ttl": "1 s"}), "run-next").close()
+        RUNNER.connect(
+            dataclasses.replace(where, options={**where.options, "ttl": "1 s"}), "run-next"
+        ).close()
         left = {"run-standing", "run-alive", "run-young"}
         assert set(host.shell(f"ls {state}").split()) == {*left, "else"}
         assert set(host.shell(f"ls {disk}").split()) == {f"benchspec-{run}" for run in left}
@@ -122,7 +155,10 @@ def test_what_is_overdue_is_removed_by_the_next_run_and_nothing_else(bed: hosts.
 def test_a_sweep_that_takes_too_long_is_cut_short_and_the_next_one_goes_on(tmp_path: Path) -> None:
     """In a shell of this machine, with an rm that is slow for as long as there is the file."""
     state, disk, held, programs = (tmp_path / name for name in ("state", "disk", "held", "bin"))
-    works = {"run-here": state / "run-here" / "site" / "work", "run-there": disk / "benchspec-run-there" / "site"}
+    works = {
+        "run-here": state / "run-here" / "site" / "work",
+        "run-there": disk / "benchspec-run-there" / "site",
+    }
     for name, work in works.items():
         site = state / name / "site"
         for each in (work / "a" / "client", site / "jobs" / "a-1", site / "allocations"):
@@ -132,23 +168,29 @@ def test_a_sweep_that_takes_too_long_is_cut_short_and_the_next_one_goes_on(tmp_p
     for path in state.glob("**/*"):
         os.utime(path, (time.time() - 7200,) * 2)
     programs.mkdir()
-    (programs / "rm").write_text(f'#!/bin/sh\n[ ! -e "{held}" ] || exec sleep 541\nexec /bin/rm "$@"\n')
+    (programs / "rm").write_text(
+        f'#!/bin/sh\n[ ! -e "{held}" ] || exec sleep 541\nexec /bin/rm "$@"\n'
+    )
     (programs / "rm").chmod(0o755)
 
     def sweep(script: str) -> None:
         argv = ["/bin/sh", "-c", f'state="{state}" run=run-next\n{script}']
-        subprocess.run(argv, env={"PATH": f"{programs}:{os.environ['PATH']}"}, timeout=300, check=True)
+        subprocess.run(
+            argv, env={"PATH": f"{programs}:{os.environ['PATH']}"}, timeout=300, check=True
+        )
 
     held.touch()
-    sweep(SWEEP_SCRIPT.replace(f"sweep_s={SWEEP_S}\n", "sweep_s=1\n"))
+    sweep(SWEEP.replace("sweep_s=60\n", "sweep_s=1\n"))
     assert {path.name for path in state.iterdir()} == works.keys()
     assert all((state / name / "site" / "ttl").exists() for name in works)
     held.unlink()
-    sweep(SWEEP_SCRIPT)
+    sweep(SWEEP)
     assert [*state.iterdir(), *disk.iterdir()] == []
 
 
-def test_a_run_that_comes_back_and_ends_does_not_hide_what_a_sweep_has_left_of_it(tmp_path: Path) -> None:
+def test_a_run_that_comes_back_and_ends_does_not_hide_what_a_sweep_has_left_of_it(
+    tmp_path: Path,
+) -> None:
     site = tmp_path / "run" / "site"
     inner_first = [site / "work", site / "allocations", site / "jobs", site, site.parent]
     waiting = site / "overdue" / "a-1"
@@ -157,7 +199,18 @@ def test_a_run_that_comes_back_and_ends_does_not_hide_what_a_sweep_has_left_of_i
     (site / "ttl").write_text(f"3600 {site}/work\n")
 
     def leave() -> None:
-        subprocess.run(["/bin/sh", "-c", LEAVE_SCRIPT, "sh", "token", *map(str, inner_first)], timeout=300, check=True)
+        subprocess.run(
+            [
+                "/bin/sh",
+                "-c",
+                here(rooms.__file__, "leave"),
+                "sh",
+                "token",
+                *map(str, inner_first),
+            ],
+            timeout=300,
+            check=True,
+        )
 
     leave()
     assert {path.name for path in site.iterdir()} == {"overdue", "ttl"}, "sweeps find it by its ttl"

@@ -1,0 +1,5 @@
+"""``python -m benchspec``."""
+
+from .cli import main
+
+main()

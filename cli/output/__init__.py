@@ -1,0 +1,1 @@
+"""How the results of verbs are shown."""

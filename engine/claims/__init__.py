@@ -1,0 +1,1 @@
+"""Claims of a spec held against what was observed."""

@@ -1,0 +1,1 @@
+"""Between a run and whoever watches or interrupts it."""

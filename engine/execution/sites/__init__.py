@@ -1,0 +1,1 @@
+"""The sites of a run: connected, allocated on, and cleaned."""

@@ -1,0 +1,1 @@
+"""The source commands of facts, one line of POSIX sh each."""

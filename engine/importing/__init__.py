@@ -1,0 +1,1 @@
+"""Run directories made of what other programs measured."""

@@ -1,0 +1,1 @@
+"""knb's results in each of its three forms."""

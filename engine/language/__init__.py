@@ -1,0 +1,1 @@
+"""The spec language: from a file to a checked model, with every problem at its line."""

@@ -1,0 +1,1 @@
+"""The fields and codes of the language, found and described for `explain`."""

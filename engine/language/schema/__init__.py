@@ -1,0 +1,1 @@
+"""JSON Schemas: fast acceptance, slow explanation, and those of runners and tools."""

@@ -1,0 +1,1 @@
+"""Targets that are brought up and taken down."""

@@ -1,0 +1,1 @@
+"""The protocols that workloads and runners satisfy, and the values they exchange."""

@@ -1,0 +1,1 @@
+"""Reading text that others wrote: JSON of any shape, patterns of a spec, numbers."""

@@ -1,0 +1,1 @@
+"""From a spec to a plan: experiments, order, time and price. Pure; needs no target."""

@@ -1,0 +1,1 @@
+"""What a design can show, and what would make it weak."""

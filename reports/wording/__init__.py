@@ -1,0 +1,1 @@
+"""Numbers, values and verdicts in words."""

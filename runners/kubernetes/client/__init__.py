@@ -1,0 +1,1 @@
+"""Requests to a cluster's API and to what answers through it."""

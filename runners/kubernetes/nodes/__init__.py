@@ -1,0 +1,1 @@
+"""What is seen of nodes: their facts, networks and meshes."""

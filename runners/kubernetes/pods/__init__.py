@@ -1,0 +1,1 @@
+"""A pod as a host: its manifest, and programs in its containers."""

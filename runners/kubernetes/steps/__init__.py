@@ -1,0 +1,1 @@
+"""Lifecycle steps in a cluster: objects of manifests, conditions, charts."""

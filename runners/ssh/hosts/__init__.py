@@ -1,0 +1,1 @@
+"""What a run has on a host: its lock, its directories, allocations, leftovers."""

@@ -1,0 +1,1 @@
+"""diskspd, a disk benchmark for Windows."""

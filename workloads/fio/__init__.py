@@ -1,0 +1,1 @@
+"""fio, a disk benchmark."""

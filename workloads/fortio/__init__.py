@@ -1,0 +1,1 @@
+"""fortio, an HTTP load generator."""

@@ -1,0 +1,1 @@
+"""k6, load that JavaScript describes."""

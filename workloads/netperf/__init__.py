@@ -1,0 +1,1 @@
+"""netperf, network throughput and request rates."""

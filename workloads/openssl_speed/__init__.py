@@ -1,0 +1,1 @@
+"""openssl speed, cryptography on CPUs."""

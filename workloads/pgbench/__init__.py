@@ -1,0 +1,1 @@
+"""pgbench, transactions of a PostgreSQL server."""

@@ -1,0 +1,1 @@
+"""What several workloads share: parameters as numbers, names of latencies, units."""

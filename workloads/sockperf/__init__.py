@@ -1,0 +1,1 @@
+"""sockperf, network latency."""

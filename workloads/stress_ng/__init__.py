@@ -1,0 +1,1 @@
+"""stress-ng, synthetic load."""

@@ -1,0 +1,1 @@
+"""sysbench, CPU, memory, files and threads."""

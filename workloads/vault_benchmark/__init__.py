@@ -1,0 +1,1 @@
+"""vault-benchmark, a load generator for Vault."""

@@ -1,0 +1,1 @@
+"""wrk, an HTTP load generator."""
