@@ -2,7 +2,8 @@
 
 Run it as ``python -m benchmarks.analysis [CELLS]``.
 
-Two targets, CELLS cells each (default 500), 33 series, 10 sessions of 3 trials: 990,000 measurements, 33,000 summaries, 16,500 contrasts.
+Two targets, CELLS cells each (default 500), 33 series, 10 sessions of 3 trials: 990,000
+measurements, 33,000 summaries, 16,500 contrasts.
 """
 
 from __future__ import annotations
@@ -14,11 +15,21 @@ import time
 import numpy as np
 
 from benchspec.engine.analysis.analyse import analyse
-from benchspec.engine.results import Direction, Measurement, Metric, RunData, Trial, TrialKind, TrialStatus
-from benchspec.engine.spec import Comparison, Experiment, Method, ReportOptions, Spec, Target
+from benchspec.engine.model.results import (
+    Direction,
+    Measurement,
+    Metric,
+    RunData,
+    Trial,
+    TrialKind,
+    TrialStatus,
+)
+from benchspec.engine.model.spec import Comparison, Experiment, Method, ReportOptions, Spec, Target
 
 SERIES, SESSIONS, TRIALS = 33, 10, 3
-METRICS = tuple(Metric(name=f"m{i}", title=f"m{i}", unit="s", direction=Direction.LOWER) for i in range(SERIES))
+METRICS = tuple(
+    Metric(name=f"m{i}", title=f"m{i}", unit="s", direction=Direction.LOWER) for i in range(SERIES)
+)
 
 
 def main() -> None:
@@ -29,14 +40,29 @@ def main() -> None:
     begin = time.perf_counter()
     analysis = analyse(run, {"tool": METRICS})
     measurements = sum(len(trial.measurements) for trial in run.trials)
-    _say(f"analysed {measurements} measurements, {len(analysis.cells)} summaries, {len(analysis.contrasts)} contrasts", begin)
+    _say(
+        f"analysed {measurements} measurements, {len(analysis.cells)} summaries,"
+        f" {len(analysis.contrasts)} contrasts",
+        begin,
+    )
 
 
 def _run(cells: int) -> RunData:
     experiments = tuple(_experiment(target, f"c{i}") for i in range(cells) for target in ("a", "b"))
-    values = np.random.Generator(np.random.PCG64(1)).normal(1.0, 0.03, (len(experiments), SESSIONS, TRIALS, SERIES)).tolist()
-    trials = [_trial(e, s, t, values[i][s][t]) for s in range(SESSIONS) for i, e in enumerate(experiments) for t in range(TRIALS)]
-    targets = tuple(Target(name=name, title=name, sites={}, claims={}, document={}) for name in ("a", "b"))
+    values = (
+        np.random.Generator(np.random.PCG64(1))
+        .normal(1.0, 0.03, (len(experiments), SESSIONS, TRIALS, SERIES))
+        .tolist()
+    )
+    trials = [
+        _trial(e, s, t, values[i][s][t])
+        for s in range(SESSIONS)
+        for i, e in enumerate(experiments)
+        for t in range(TRIALS)
+    ]
+    targets = tuple(
+        Target(name=name, title=name, sites={}, claims={}, document={}) for name in ("a", "b")
+    )
     spec = Spec(
         api_version="benchspec/v1",
         name="wide",
@@ -48,12 +74,27 @@ def _run(cells: int) -> RunData:
         compare=Comparison(baseline="a"),
         report=ReportOptions(),
     )
-    return RunData(run_id="wide", manifest={}, document={}, spec=spec, experiments=experiments, trials=tuple(trials))
+    return RunData(
+        run_id="wide",
+        manifest={},
+        document={},
+        spec=spec,
+        experiments=experiments,
+        trials=tuple(trials),
+    )
 
 
 def _experiment(target: str, cell: str) -> Experiment:
     return Experiment(
-        id=f"{target}/{cell}", target=target, workload=cell, title=cell, point=(), tool="tool", parameters={}, roles=(), primary="m0{job=j}"
+        id=f"{target}/{cell}",
+        target=target,
+        workload=cell,
+        title=cell,
+        point=(),
+        tool="tool",
+        parameters={},
+        roles=(),
+        primary="m0{job=j}",
     )
 
 
@@ -68,13 +109,20 @@ def _trial(experiment: Experiment, session: int, index: int, values: list[float]
         status=TrialStatus.VALID,
         started_at=0.0,
         duration_s=1.0,
-        measurements=tuple(Measurement(metric=m.name, value=v, unit="s", labels={"job": "j"}) for m, v in zip(METRICS, values, strict=True)),
+        measurements=tuple(
+            Measurement(metric=m.name, value=v, unit="s", labels={"job": "j"})
+            for m, v in zip(METRICS, values, strict=True)
+        ),
     )
 
 
 def _say(what: str, begin: float | None) -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
-    print(f"{what}: " + (f"{time.perf_counter() - begin:.2f} s, " if begin is not None else "") + f"peak {peak:.0f} MB")
+    print(
+        f"{what}: "
+        + (f"{time.perf_counter() - begin:.2f} s, " if begin is not None else "")
+        + f"peak {peak:.0f} MB"
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
-"""What a trial costs beyond its program: the local runner's start, wait, collect and discard of `true`, beside a bare subprocess loop.
+"""What a trial costs beyond its program: the local runner's start, wait, collect and discard of
+`true`, beside a bare subprocess loop.
 
-Interleaved, so that both see the same machine; medians, since single runs scatter. Wall time and CPU time (this process and its children) in ms.
+Interleaved, so that both see the same machine; medians, since single runs scatter. Wall time and
+CPU time (this process and its children) in ms.
 
     python -m benchmarks.overhead [N]
 """
@@ -17,8 +19,9 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 
-from benchspec.engine.ports import Allocation, Command
-from benchspec.engine.spec import Role, RolePlace, Site
+from benchspec.engine.model.contract.runner import Allocation
+from benchspec.engine.model.contract.values import Command
+from benchspec.engine.model.spec import Role, RolePlace, Site
 from benchspec.runners.registry import get_runner
 
 TRUE = shutil.which("true") or "/bin/true"
@@ -32,7 +35,9 @@ def with_shell(_: int) -> None:
     subprocess.run(["/bin/sh", "-c", f"{TRUE}; :"], check=True)
 
 
-def through(allocation: Allocation, command: Command, *, monitored: bool = False) -> Callable[[int], None]:
+def through(
+    allocation: Allocation, command: Command, *, monitored: bool = False
+) -> Callable[[int], None]:
     prefix = f"{len(command.cpus)}-{int(monitored)}"
 
     def trial(i: int) -> None:
@@ -62,7 +67,10 @@ def measure(ways: Mapping[str, Callable[[int], None]], count: int) -> dict[str, 
             way(i)
             wall[name].append(time.perf_counter() - began)
             cpu[name] += cpu_s() - spent
-    return {name: {"wall_ms": 1e3 * statistics.median(wall[name]), "cpu_ms": 1e3 * cpu[name] / count} for name in ways}
+    return {
+        name: {"wall_ms": 1e3 * statistics.median(wall[name]), "cpu_ms": 1e3 * cpu[name] / count}
+        for name in ways
+    }
 
 
 def main(count: int = 300) -> None:
@@ -73,17 +81,24 @@ def main(count: int = 300) -> None:
     pinned = Command(argv=("true",), role=Role.CLIENT, timeout_s=10, cpus=(0,))
     result = measure(
         {
-            "bare": bare, "shell": with_shell, "runner": through(allocation, command), "runner, pinned": through(allocation, pinned),
+            "bare": bare,
+            "shell": with_shell,
+            "runner": through(allocation, command),
+            "runner, pinned": through(allocation, pinned),
             "runner, monitored": through(allocation, command, monitored=True),
         },
         count,
-    )  # fmt: skip
+    )
     allocation.release()
     session.close()
     shutil.rmtree(os.environ["XDG_STATE_HOME"])
     for name, figures in result.items():
         beyond_ms = figures["wall_ms"] - result["bare"]["wall_ms"]
-        print(f"{name:20} {figures['wall_ms']:6.2f} ms wall {figures['cpu_ms']:6.2f} ms CPU {beyond_ms:+6.2f} ms wall", file=sys.stderr)
+        print(
+            f"{name:20} {figures['wall_ms']:6.2f} ms wall {figures['cpu_ms']:6.2f} ms CPU"
+            f" {beyond_ms:+6.2f} ms wall",
+            file=sys.stderr,
+        )
     print(json.dumps({"trials": count, **result}))
 
 

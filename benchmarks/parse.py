@@ -1,4 +1,5 @@
-"""How long 1,000 outputs of each tool take to parse, beside json.loads alone for JSON. Run it as ``python -m benchmarks.parse``.
+"""How long 1,000 outputs of each tool take to parse, beside json.loads alone for JSON. Run it as
+``python -m benchmarks.parse``.
 
 The goal is at most 0.3 s for 1,000 fio outputs (one job, percentiles included).
 """
@@ -11,7 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchspec.engine.ports import Completed
+from benchspec.engine.model.contract.values import Completed
 from benchspec.workloads.registry import get_workload
 
 DATA = Path(__file__).parents[1] / "tests" / "data"
@@ -29,10 +30,19 @@ def main() -> None:
     for title, (tool, name) in CASES.items():
         raw = (DATA / tool / name).read_bytes()
         workload = get_workload(tool)
-        process = Completed(argv=(), exit_code=0, stdout=raw, stderr=b"", started_at=0.0, duration_s=1.0)
-        taken = _best(lambda workload=workload, process=process: workload.parse((process,), {}), count)  # type: ignore[misc]
+        process = Completed(
+            argv=(), exit_code=0, stdout=raw, stderr=b"", started_at=0.0, duration_s=1.0
+        )
+        taken = _best(
+            lambda workload=workload, process=process: workload.parse((process,), {}), count
+        )  # type: ignore[misc]
         document = raw[raw.find(b"{") :]
-        alone = f", json.loads alone {_best(lambda document=document: json.loads(document), count):.3f} s" if document[:1] == b"{" else ""  # type: ignore[misc]
+        alone = (
+            ", json.loads alone"
+            f" {_best(lambda document=document: json.loads(document), count):.3f} s"
+            if document[:1] == b"{"
+            else ""
+        )  # type: ignore[misc]
         print(f"{title}: {count} outputs of {len(raw)} B in {taken:.3f} s{alone}")
 
 

@@ -1,6 +1,8 @@
-"""How long, and with how much memory, 10,000 experiments are expanded and planned. Prints figures; run it as ``python -m benchmarks.plan``.
+"""How long, and with how much memory, 10,000 experiments are expanded and planned. Prints figures;
+run it as ``python -m benchmarks.plan``.
 
-The goal is under 10 s and under 300 MB for expansion, order, estimate and JSON together, in a process of its own.
+The goal is under 10 s and under 300 MB for expansion, order, estimate and JSON together, in a
+process of its own.
 """
 
 from __future__ import annotations
@@ -36,15 +38,17 @@ def main() -> None:
     half = int(sys.argv[1]) // 2 if len(sys.argv) > 1 else 5000
     streams = min(100, half)
     text = SPEC.format(
-        experiments=2 * half, streams=", ".join(map(str, range(1, streams + 1))), lengths=", ".join(f"{n} KiB" for n in range(1, half // streams + 1))
+        experiments=2 * half,
+        streams=", ".join(map(str, range(1, streams + 1))),
+        lengths=", ".join(f"{n} KiB" for n in range(1, half // streams + 1)),
     )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "wide.yaml"
         path.write_text(text)
         begin = time.perf_counter()
 
-        from benchspec.engine.load import load_spec
-        from benchspec.engine.plan import plan, plan_to_json
+        from benchspec.engine.language.load import load_spec
+        from benchspec.engine.planning.plan import plan, plan_to_json
         from benchspec.workloads.registry import WORKLOADS
 
         _say("import", begin)

@@ -1,11 +1,15 @@
-"""The same one script on many hosts at once: benchspec's SSH connections beside bare paramiko in threads and `ansible -m raw`.
+"""The same one script on many hosts at once: benchspec's SSH connections beside bare paramiko in
+threads and `ansible -m raw`.
 
-    python -m benchmarks.ssh_fanout [--hosts 64] [--rounds 11]      # whole programs in turn; needs root and tests/setup
-    python -m benchmarks.ssh_fanout --scale 8,32,64,256 --rounds 5  # what a further host costs the client
+    python -m benchmarks.ssh_fanout [--hosts 64] [--rounds 11]      # whole programs in turn; needs
+    root and tests/setup
+    python -m benchmarks.ssh_fanout --scale 8,32,64,256 --rounds 5  # what a further host costs the
+    client
 
-The hosts are a bed of tests/hosts: network namespaces of this machine, each with its sshd, so that servers and clients share its CPUs. Every program
-starts anew, connects to every host with the same key, checks the host's key, runs the script once and checks that as many hosts answered.
-Goals: at most 1.3 times bare paramiko, at most a quarter of ansible.
+The hosts are a bed of tests/hosts: network namespaces of this machine, each with its sshd, so that
+servers and clients share its CPUs. Every program starts anew, connects to every host with the same
+key, checks the host's key, runs the script once and checks that as many hosts answered. Goals: at
+most 1.3 times bare paramiko, at most a quarter of ansible.
 """
 
 from __future__ import annotations
@@ -32,13 +36,22 @@ Held = tuple[list[str], Callable[[], list[str]]]
 
 def through_benchspec(bed: Path, addresses: Addresses) -> Held:
     """What the hosts said, and a way to ask again over the same connections."""
-    from benchspec.engine.spec import Site
-    from benchspec.runners.ssh.connection import Connection
+    from benchspec.engine.model.spec import Site
     from benchspec.runners.ssh.options import site_options
-    from benchspec.runners.ssh.pool import Pool
+    from benchspec.runners.ssh.transport.connection import Connection
+    from benchspec.runners.ssh.transport.pool import Pool
 
-    hosts = {f"h{i}": {"host": address, "user": "bench", "identity_file": str(bed / "id_ed25519")} for i, address in enumerate(addresses)}
-    site = site_options(Site(name="bed", runner="ssh", options={"kind": "ssh", "known_hosts": str(bed / "known_hosts"), "hosts": hosts}))
+    hosts = {
+        f"h{i}": {"host": address, "user": "bench", "identity_file": str(bed / "id_ed25519")}
+        for i, address in enumerate(addresses)
+    }
+    site = site_options(
+        Site(
+            name="bed",
+            runner="ssh",
+            options={"kind": "ssh", "known_hosts": str(bed / "known_hosts"), "hosts": hosts},
+        )
+    )
     opened = Pool().open(site, hosts)
 
     def ask(name: str) -> str:
@@ -68,7 +81,9 @@ def through_paramiko(bed: Path, addresses: Addresses) -> Held:
         if address not in clients:
             client = paramiko.SSHClient()
             client.get_host_keys().add(address, keys[address].get_name(), keys[address])
-            client.connect(address, username="bench", pkey=key, allow_agent=False, look_for_keys=False)
+            client.connect(
+                address, username="bench", pkey=key, allow_agent=False, look_for_keys=False
+            )
             clients[address] = client
         _, stdout, _ = clients[address].exec_command(SCRIPT)
         return stdout.read().decode()
@@ -81,9 +96,11 @@ def through_paramiko(bed: Path, addresses: Addresses) -> Held:
 
 
 def through_sessions(bed: Path, addresses: Addresses) -> Held:
-    """What a run does with its hosts before it measures, and after: locks, clocks, directories, a search for a tool, and everything removed."""
-    from benchspec.engine.ports import Tool
-    from benchspec.engine.spec import Role, Site
+    """What a run does with its hosts before it measures, and after: locks, clocks, directories, a
+    search for a tool, and everything removed.
+    """
+    from benchspec.engine.model.contract.values import Tool
+    from benchspec.engine.model.spec import Role, Site
     from benchspec.runners.registry import get_runner
 
     runner, roles = get_runner("ssh"), list(Role)
@@ -94,21 +111,34 @@ def through_sessions(bed: Path, addresses: Addresses) -> Held:
             role.value: {"host": address, "user": "bench", "identity_file": str(bed / "id_ed25519")}
             for role, address in zip(roles, groups[number], strict=False)
         }
-        site = Site(name=f"site{number}", runner="ssh", options={"kind": "ssh", "known_hosts": str(bed / "known_hosts"), "hosts": hosts})
+        site = Site(
+            name=f"site{number}",
+            runner="ssh",
+            options={"kind": "ssh", "known_hosts": str(bed / "known_hosts"), "hosts": hosts},
+        )
         session = runner.connect(site, "fanout")
         tool = Tool(executable="cat", package="coreutils", version_argv=())
-        found = [f"{address} {session.find_tools(Role(role), (tool,))[0].path}" for role, address in zip(hosts, groups[number], strict=True)]
+        found = [
+            f"{address} {session.find_tools(Role(role), (tool,))[0].path}"
+            for role, address in zip(hosts, groups[number], strict=True)
+        ]
         session.close()
         return found
 
     def ask_all() -> list[str]:
         with ThreadPoolExecutor(len(groups)) as workers:
-            return [answer for answers in workers.map(ask, range(len(groups))) for answer in answers]
+            return [
+                answer for answers in workers.map(ask, range(len(groups))) for answer in answers
+            ]
 
     return ask_all(), ask_all
 
 
-CLIENTS = {"benchspec": through_benchspec, "paramiko": through_paramiko, "sessions": through_sessions}
+CLIENTS = {
+    "benchspec": through_benchspec,
+    "paramiko": through_paramiko,
+    "sessions": through_sessions,
+}
 
 
 def be_client(name: str, bed: Path, count: int) -> None:
@@ -123,8 +153,23 @@ def be_client(name: str, bed: Path, count: int) -> None:
     warm_s, warm_cpu_s = time.perf_counter() - began, _cpu_s() - cold_cpu_s
     if len(set(answers)) != count or set(repeated) != set(answers):
         raise SystemExit(f"{name}: {len(set(answers))} of {count} hosts answered")
-    resident = next(int(line.split()[1]) for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmRSS"))
-    print(json.dumps({"cold_s": cold_s, "cpu_s": cold_cpu_s, "warm_s": warm_s, "warm_cpu_s": warm_cpu_s, "resident_kib": resident}), flush=True)
+    resident = next(
+        int(line.split()[1])
+        for line in Path("/proc/self/status").read_text().splitlines()
+        if line.startswith("VmRSS")
+    )
+    print(
+        json.dumps(
+            {
+                "cold_s": cold_s,
+                "cpu_s": cold_cpu_s,
+                "warm_s": warm_s,
+                "warm_cpu_s": warm_cpu_s,
+                "resident_kib": resident,
+            }
+        ),
+        flush=True,
+    )
     os._exit(0)  # closing is not measured: all of the programs just end
 
 
@@ -141,13 +186,28 @@ def compare(bed: Path, count: int, rounds: int) -> None:
     commands: dict[str, Sequence[str]] = {
         "bare paramiko, a thread per host": _client("paramiko", bed, count, "--once"),
         "benchspec": _client("benchspec", bed, count, "--once"),
-        "benchspec, as a run does: locks, clocks, directories": _client("sessions", bed, count, "--once"),
+        "benchspec, as a run does: locks, clocks, directories": _client(
+            "sessions", bed, count, "--once"
+        ),
     }
     ansible = find("ansible")
     if ansible:
-        commands["ansible -m raw"] = [ansible, "all", "-i", str(bed / "inventory"), "-m", "raw", "-a", SCRIPT, "-f", str(count)]
+        commands["ansible -m raw"] = [
+            ansible,
+            "all",
+            "-i",
+            str(bed / "inventory"),
+            "-m",
+            "raw",
+            "-a",
+            SCRIPT,
+            "-f",
+            str(count),
+        ]
     else:
-        print("ansible is not installed: pip install -r benchmarks/requirements.txt", file=sys.stderr)
+        print(
+            "ansible is not installed: pip install -r benchmarks/requirements.txt", file=sys.stderr
+        )
     costs = in_turn(commands, rounds)
     print(f"{machine()}; {count} hosts, medians of {rounds} rounds in turn\n")
     print_costs(costs, yardstick="bare paramiko, a thread per host", goals={"benchspec": "<= 1.3"})
@@ -158,18 +218,30 @@ def compare(bed: Path, count: int, rounds: int) -> None:
 def print_ratio(ours: Sequence[Cost], theirs: Sequence[Cost]) -> None:
     """benchspec's part of what ansible takes."""
     ratios = [a.wall_s / b.wall_s for a, b in zip(ours, theirs, strict=True)]
-    print(f"benchspec / ansible (wall): {statistics.median(ratios):.3f}, {min(ratios):.3f} to {max(ratios):.3f}; goal <= 0.25\n")
+    print(
+        f"benchspec / ansible (wall): {statistics.median(ratios):.3f}, {min(ratios):.3f} to"
+        f" {max(ratios):.3f}; goal <= 0.25\n"
+    )
 
 
 def scale(bed: Path, counts: Sequence[int], rounds: int) -> None:
-    """What a connection to a further host costs the client: CPU time and memory, by the difference to the fewest hosts."""
+    """What a connection to a further host costs the client: CPU time and memory, by the difference
+    to the fewest hosts.
+    """
     print(f"{machine()}; medians of {rounds} rounds in turn\n")
-    print("| client | hosts | cold s | warm s | CPU ms per further host, cold | warm | resident MiB | KiB per further host |")
+    print(
+        "| client | hosts | cold s | warm s | CPU ms per further host, cold | warm | resident MiB |"
+        " KiB per further host |"
+    )
     print("|---|---|---|---|---|---|---|---|")
-    seen: dict[tuple[str, int], list[dict[str, float]]] = {(name, count): [] for name in ("benchspec", "paramiko") for count in counts}
+    seen: dict[tuple[str, int], list[dict[str, float]]] = {
+        (name, count): [] for name in ("benchspec", "paramiko") for count in counts
+    }
     for _ in range(rounds):
         for (name, count), figures in seen.items():
-            done = subprocess.run(_client(name, bed, count), capture_output=True, check=False, text=True)
+            done = subprocess.run(
+                _client(name, bed, count), capture_output=True, check=False, text=True
+            )
             if done.returncode:
                 raise SystemExit(done.stderr)
             figures.append(json.loads(done.stdout))
@@ -177,9 +249,15 @@ def scale(bed: Path, counts: Sequence[int], rounds: int) -> None:
         now, least = _medians(figures), _medians(seen[name, counts[0]])
         further = count - counts[0]
         slopes = (("cpu_s", 1e3, ".1f"), ("warm_cpu_s", 1e3, ".1f"), ("resident_kib", 1, ".0f"))
-        cold, warm, memory = (f"{unit * (now[key] - least[key]) / further:{shape}}" if further else "" for key, unit, shape in slopes)
+        cold, warm, memory = (
+            f"{unit * (now[key] - least[key]) / further:{shape}}" if further else ""
+            for key, unit, shape in slopes
+        )
         mebibytes = now["resident_kib"] / 1024
-        print(f"| {name} | {count} | {now['cold_s']:.2f} | {now['warm_s']:.2f} | {cold} | {warm} | {mebibytes:.0f} | {memory} |")
+        print(
+            f"| {name} | {count} | {now['cold_s']:.2f} | {now['warm_s']:.2f} | {cold} | {warm} |"
+            f" {mebibytes:.0f} | {memory} |"
+        )
 
 
 def _medians(figures: Sequence[dict[str, float]]) -> dict[str, float]:
@@ -187,7 +265,18 @@ def _medians(figures: Sequence[dict[str, float]]) -> dict[str, float]:
 
 
 def _client(name: str, bed: Path, count: int, *more: str) -> Sequence[str]:
-    return [sys.executable, "-m", "benchmarks.ssh_fanout", "--client", name, "--bed", str(bed), "--hosts", str(count), *more]
+    return [
+        sys.executable,
+        "-m",
+        "benchmarks.ssh_fanout",
+        "--client",
+        name,
+        "--bed",
+        str(bed),
+        "--hosts",
+        str(count),
+        *more,
+    ]
 
 
 def _cpu_s() -> float:
@@ -197,7 +286,9 @@ def _cpu_s() -> float:
 
 def main() -> None:
     """Make the hosts, measure, remove them."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--hosts", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--scale", metavar="N,N,...")
@@ -206,15 +297,22 @@ def main() -> None:
     parser.add_argument("--once", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.client:
-        return (be_single_client if given.once else be_client)(given.client, Path(given.bed), given.hosts)
+        return (be_single_client if given.once else be_client)(
+            given.client, Path(given.bed), given.hosts
+        )
     use_bytecode()
     from tests import hosts
 
     counts = [int(count) for count in given.scale.split(",")] if given.scale else [given.hosts]
     with hosts.up(max(counts), name=BED, owner=os.getpid()) as bed:
-        (bed.directory / "addresses.json").write_text(json.dumps([host.address for host in bed.hosts]))
-        (bed.directory / "inventory").write_text("".join(f"{host.name} ansible_host={host.address}\n" for host in bed.hosts))
-        # ansible keeps a master connection for a minute unless told otherwise: the others start cold too
+        (bed.directory / "addresses.json").write_text(
+            json.dumps([host.address for host in bed.hosts])
+        )
+        (bed.directory / "inventory").write_text(
+            "".join(f"{host.name} ansible_host={host.address}\n" for host in bed.hosts)
+        )
+        # ansible keeps a master connection for a minute unless told otherwise: the others start
+        # cold too
         os.environ["ANSIBLE_SSH_ARGS"] = f"-F {bed.ssh_config} -o ControlMaster=no"
         os.environ["ANSIBLE_HOST_KEY_CHECKING"] = "True"
         if given.scale:
