@@ -1,7 +1,9 @@
-"""Writes the reference pages of docs/ from the program's own tables: schemas, diagnostic codes, finding codes, exit codes.
+"""Writes the reference pages of docs/ from the program's own tables: schemas, diagnostic codes,
+finding codes, exit codes.
 
 python docs/generate.py           write the pages
-python docs/generate.py --check   write nothing; exit 1 and name the pages that are not what would be written
+python docs/generate.py --check   write nothing; exit 1 and name the pages that are not what would
+be written
 """
 
 from __future__ import annotations
@@ -11,17 +13,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 
-from benchspec.engine.exit_codes import EXIT_CODES
-from benchspec.engine.facts import Scope, fact_kinds
-from benchspec.engine.field_search import named_root, spec_root
-from benchspec.engine.fields import Field, one_line, root
-from benchspec.engine.findings import CODES
-from benchspec.engine.gates import DEFAULTS, MEASURED
-from benchspec.engine.results import Direction
-from benchspec.engine.rules.catalogue import RULES
-from benchspec.engine.schema import SUFFIX
-from benchspec.engine.spec import Json
-from benchspec.engine.units import UNITS, Dimension, expectation
+from benchspec.engine.facts.catalogue import Scope, fact_kinds
+from benchspec.engine.language.help.field_search import named_root, spec_root
+from benchspec.engine.language.help.fields import Field, one_line, root
+from benchspec.engine.language.rules.catalogue import RULES
+from benchspec.engine.model.exit_codes import EXIT_CODES
+from benchspec.engine.model.findings import CODES
+from benchspec.engine.model.results import Direction
+from benchspec.engine.model.schema_files import SUFFIX
+from benchspec.engine.model.spec import Json
+from benchspec.engine.model.units import UNITS, Dimension, expectation
+from benchspec.engine.planning.validity_gates import DEFAULTS, MEASURED
 from benchspec.workloads.registry import get_workload
 
 DOCS = Path(__file__).parent
@@ -54,19 +56,32 @@ def main(arguments: Sequence[str]) -> int:
         if "--check" not in arguments:
             path.write_text(text, encoding="utf-8")
     for name in stale:
-        print(f"docs/{name}: {'stale, run `python docs/generate.py`' if '--check' in arguments else 'written'}")
+        print(
+            f"docs/{name}:"
+            f" {'stale, run `python docs/generate.py`' if '--check' in arguments else 'written'}"
+        )
     return 1 if stale and "--check" in arguments else 0
 
 
 def shipped(room: str) -> tuple[str, ...]:
-    """The names with a schema in ``workloads`` or ``runners`` of this package; plug-ins that happen to be installed do not count."""
-    return tuple(sorted(item.name.removesuffix(SUFFIX) for item in files("benchspec.schemas").joinpath(room).iterdir() if item.name.endswith(SUFFIX)))
+    """The names with a schema in ``workloads`` or ``runners`` of this package; plug-ins that happen
+    to be installed do not count.
+    """
+    return tuple(
+        sorted(
+            item.name.removesuffix(SUFFIX)
+            for item in files("benchspec.schemas").joinpath(room).iterdir()
+            if item.name.endswith(SUFFIX)
+        )
+    )
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A Markdown table."""
     lines = [header, ["---"] * len(header), *rows]
-    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+    return "".join(
+        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines
+    )
 
 
 def code(value: Json) -> str:
@@ -80,12 +95,16 @@ def anchor(path: str) -> str:
 
 
 def key_of(holder: Field) -> str:
-    """What tells apart the mappings that are described once each: the definition they share, else their path."""
+    """What tells apart the mappings that are described once each: the definition they share, else
+    their path.
+    """
     return min(holder.definitions, default=holder.path)
 
 
 def holders(holder: Field, seen: set[str]) -> Iterator[Field]:
-    """``holder`` and every place below it whose mapping has fields. A definition comes once, at the place nearest to the top."""
+    """``holder`` and every place below it whose mapping has fields. A definition comes once, at the
+    place nearest to the top.
+    """
     yield holder
     new = []
     for below in (field.holder() for field in holder.fields()):
@@ -107,8 +126,13 @@ class Reference:
     def text(self, level: int) -> Iterator[str]:
         """All sections as Markdown."""
         for section in self.sections:
-            yield f'<a id="{anchor(section.path)}"></a>\n\n{"#" * level} `{self.shown(section)}`\n\n{section.description}\n\n'
-            yield table(("Field", "Type", "Meaning", "Default", "Example"), map(self._row, section.fields()))
+            yield (
+                f'<a id="{anchor(section.path)}"></a>\n\n{"#" * level}'
+                f" `{self.shown(section)}`\n\n{section.description}\n\n"
+            )
+            yield table(
+                ("Field", "Type", "Meaning", "Default", "Example"), map(self._row, section.fields())
+            )
             yield "\n"
 
     def shown(self, field: Field) -> str:
@@ -116,8 +140,22 @@ class Reference:
         return field.path.removeprefix(self._hidden) or field.path
 
     def _row(self, field: Field) -> Sequence[str]:
-        meaning = " ".join(text for text in ("**Required.**" if field.required else "", field.description, self._bounds(field)) if text)
-        return f"`{field.name}`", self._type(field), meaning, code(field.default), code(next(iter(field.examples), None))
+        meaning = " ".join(
+            text
+            for text in (
+                "**Required.**" if field.required else "",
+                field.description,
+                self._bounds(field),
+            )
+            if text
+        )
+        return (
+            f"`{field.name}`",
+            self._type(field),
+            meaning,
+            code(field.default),
+            code(next(iter(field.examples), None)),
+        )
 
     def _type(self, field: Field) -> str:
         text = ", ".join(map(code, field.values)) or field.kind
@@ -134,10 +172,14 @@ def spec_reference() -> str:
     parts = [SPEC_INTRODUCTION.format(units=units_table())]
     parts += Reference(spec_root(), hidden="spec.").text(3)
     parts.append(gates_text())
-    parts.append("## Tools\n\nWhat a workload's `with` may say, by its `tool`, and the metrics it gives.\n\n")
+    parts.append(
+        "## Tools\n\nWhat a workload's `with` may say, by its `tool`, and the metrics it gives.\n\n"
+    )
     for name in shipped("workloads"):
         parts += tool_text(name)
-    parts.append("## Runners\n\nWhat a site, or a target's inline `runner`, may say, by its `kind`.\n\n")
+    parts.append(
+        "## Runners\n\nWhat a site, or a target's inline `runner`, may say, by its `kind`.\n\n"
+    )
     for name in shipped("runners"):
         parts += Reference(named(name)).text(3)
     return "".join(parts).rstrip("\n") + "\n"
@@ -156,7 +198,10 @@ def tool_text(name: str) -> Iterator[str]:
     roles = ", ".join(f"`{role.value}`" for role in workload.ROLES)
     yield f"Roles: {roles}.\n\n"
     if workload.METRICS:
-        yield table(("Metric", "What", "Unit", "Better"), [(f"`{m.name}`", m.title, m.unit, BETTER[m.direction]) for m in workload.METRICS])
+        yield table(
+            ("Metric", "What", "Unit", "Better"),
+            [(f"`{m.name}`", m.title, m.unit, BETTER[m.direction]) for m in workload.METRICS],
+        )
         yield "\n"
 
 
@@ -165,14 +210,20 @@ def units_table() -> str:
     by_dimension: Mapping[Dimension, list[str]] = {dimension: [] for dimension in Dimension}
     for unit, (dimension, _) in UNITS.items():
         by_dimension[dimension].append(f"`{unit}`")
-    return table(("Kept in", "Write", "Units"), [(d.value, expectation(d), " ".join(units)) for d, units in by_dimension.items()])
+    return table(
+        ("Kept in", "Write", "Units"),
+        [(d.value, expectation(d), " ".join(units)) for d, units in by_dimension.items()],
+    )
 
 
 def gates_text() -> str:
     """Which figure each gate looks at."""
     rows = [(f"`{name}`", f"`{measured}`") for name, measured in MEASURED.items()]
     steal = f"at most {DEFAULTS['max_steal']:.0%} unless the spec says otherwise".replace("%", " %")
-    last = f"`max_steal` looks at the CPU steal that the monitors saw on every role's node: {steal}.\n\n"
+    last = (
+        "`max_steal` looks at the CPU steal that the monitors saw on every role's node:"
+        f" {steal}.\n\n"
+    )
     return f"### What gates look at\n\n{table(('Gate', 'Measurement'), rows)}\n{last}"
 
 
@@ -198,7 +249,13 @@ A quantity is a number and a unit, as text. Bits and bytes, decimal and binary p
 """
 
 
-def coded(title: str, introduction: str, header: Sequence[str], groups: Mapping[str, str], rows: Mapping[str, Sequence[str]]) -> str:
+def coded(
+    title: str,
+    introduction: str,
+    header: Sequence[str],
+    groups: Mapping[str, str],
+    rows: Mapping[str, Sequence[str]],
+) -> str:
     """A page of tables, one per group of codes."""
     parts = [f"# {title}\n\n{introduction}\n"]
     for prefix, name in groups.items():
@@ -212,18 +269,25 @@ def diagnostics() -> str:
     """Everything that can be wrong with a spec."""
     rows = {c: (rule.severity.value, rule.title, rule.explanation) for c, rule in RULES.items()}
     introduction = (
-        "What `benchspec validate` can say about a spec. Errors make the exit code 2; warnings and notes do not, and can be silenced on their\n"
-        "line with `# benchspec: ignore=CODE`. `benchspec explain CODE` prints one entry."
+        "What `benchspec validate` can say about a spec. Errors make the exit code 2; warnings and"
+        " notes do not, and can be silenced on their\nline with `# benchspec: ignore=CODE`."
+        " `benchspec explain CODE` prints one entry."
     )
-    return coded("Diagnostics", introduction, ("Code", "Severity", "What", "Meaning"), DIAGNOSTIC_GROUPS, rows)
+    return coded(
+        "Diagnostics",
+        introduction,
+        ("Code", "Severity", "What", "Meaning"),
+        DIAGNOSTIC_GROUPS,
+        rows,
+    )
 
 
 def findings() -> str:
     """Everything a run, its analysis or the doctor can find."""
     rows = {c: (found.title, found.explanation) for c, found in CODES.items()}
     introduction = (
-        "Findings stand on the page of a run, or are printed by `benchspec doctor`. A finding accompanies results and never changes them.\n"
-        "`benchspec explain CODE` prints one entry."
+        "Findings stand on the page of a run, or are printed by `benchspec doctor`. A finding"
+        " accompanies results and never changes them.\n`benchspec explain CODE` prints one entry."
     )
     return coded("Findings", introduction, ("Code", "What", "Meaning"), FINDING_GROUPS, rows)
 
@@ -231,14 +295,21 @@ def findings() -> str:
 def exit_codes() -> str:
     """Every exit code."""
     rows = [(f"`{number}`", found.title, found.explanation) for number, found in EXIT_CODES.items()]
-    return f"# Exit codes\n\nThey are stable. `benchspec explain exit-5` prints one entry.\n\n{table(('Code', 'What', 'Meaning'), rows)}"
+    return (
+        "# Exit codes\n\nThey are stable. `benchspec explain exit-5` prints one"
+        f" entry.\n\n{table(('Code', 'What', 'Meaning'), rows)}"
+    )
 
 
 def facts() -> str:
     """Every fact that is observed, by what it is about."""
     parts = [FACTS_INTRODUCTION]
     for scope, (title, text) in FACT_SCOPES.items():
-        rows = [(f"`{fact.name}`", fact.type, fact.unit or "", fact.description) for fact in fact_kinds().values() if fact.scope is scope]
+        rows = [
+            (f"`{fact.name}`", fact.type, fact.unit or "", fact.description)
+            for fact in fact_kinds().values()
+            if fact.scope is scope
+        ]
         parts.append(f"\n## {title}\n\n{text}\n\n{table(('Fact', 'Type', 'Unit', 'What'), rows)}")
     return "".join(parts)
 
@@ -253,22 +324,45 @@ command.
 FACT_SCOPES = {
     Scope.HOST: (
         "Hosts",
-        "Seen on every host before the first trial and after the last; a change is a finding. `cvm` facts see more as root. Nothing is asked over\n"
-        "the network but a cloud's metadata service, at its link-local address and only where the DMI tables name that cloud.",
+        (
+            "Seen on every host before the first trial and after the last; a change is a finding."
+            " `cvm` facts see more as root. Nothing is asked over\nthe network but a cloud's"
+            " metadata service, at its link-local address and only where the DMI tables name that"
+            " cloud."
+        ),
     ),
     Scope.PATH: (
         "Paths",
-        "Seen from each role towards the one it exchanges traffic with, in every allocation on several hosts. They are about the interface that\n"
-        "this traffic takes, whatever the default route is.",
+        (
+            "Seen from each role towards the one it exchanges traffic with, in every allocation on"
+            " several hosts. They are about the interface that\nthis traffic takes, whatever the"
+            " default route is."
+        ),
     ),
-    Scope.VOLUME: ("Volumes", "The directory that is measured (`storage.path`), seen in every allocation of a workload that writes there."),
+    Scope.VOLUME: (
+        "Volumes",
+        (
+            "The directory that is measured (`storage.path`), seen in every allocation of a"
+            " workload that writes there."
+        ),
+    ),
     Scope.CLOCK: ("Clocks", "Measured over the connection to a host, with a bound that holds."),
     Scope.CLUSTER: (
         "Clusters",
-        "What the API of a cluster shows of itself, its nodes, and of pods and volumes that were made. Network plug-ins and meshes are read\n"
-        "from their own objects ([which](kubernetes.md#facts-of-a-cluster)); the source of each names object and key.",
+        (
+            "What the API of a cluster shows of itself, its nodes, and of pods and volumes that"
+            " were made. Network plug-ins and meshes are read\nfrom their own objects"
+            " ([which](kubernetes.md#facts-of-a-cluster)); the source of each names object and key."
+        ),
     ),
-    Scope.CONNECTION: ("The way in", "How a host was entered over SSH. On no page: it names machines."),
+    Scope.PROCESSES: (
+        "Processes of a run",
+        "By what is known what a run started on a host, until all of it has ended.",
+    ),
+    Scope.CONNECTION: (
+        "The way in",
+        "How a host was entered over SSH. On no page: it names machines.",
+    ),
 }
 
 
