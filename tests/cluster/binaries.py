@@ -216,4 +216,8 @@ def build(folder: str, package: str, target: Path, *options: str) -> None:
         str(target),
         package,
     ]
-    subprocess.run(argv, cwd=HERE / "go" / folder, env=env, check=True)
+    made = subprocess.run(
+        argv, cwd=HERE / "go" / folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    if made.returncode:  # what it downloads is told only then: it is in the way of other output
+        raise RuntimeError(f"{' '.join(argv)} failed:\n{made.stdout.decode(errors='replace')}")
