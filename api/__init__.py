@@ -20,10 +20,15 @@ if TYPE_CHECKING:
     from .examination import doctor as doctor
     from .explanation import explain as explain
     from .importing import import_ as import_
+    from .indexing import index as index
     from .one_line import bench as bench
+    from .one_run import show as show
     from .page_regions import check_docs as check_docs
+    from .past_runs import history as history
+    from .past_runs import list_ as list_
     from .planning import plan as plan
     from .planning import render_plan as render_plan
+    from .removal import rm as rm
     from .reporting import publish as publish
     from .reporting import render as render
     from .reporting import report as report
@@ -50,9 +55,12 @@ HOMES = {
     "doctor": "examination",
     "down": "targets",
     "explain": "explanation",
+    "history": "past_runs",
     "images": "tool_images",
     "import_": "importing",
+    "index": "indexing",
     "init": "shipped",
+    "list_": "past_runs",
     "load": "rows",
     "migrate": "specs",
     "parse": "tool_output",
@@ -63,8 +71,10 @@ HOMES = {
     "render_plan": "planning",
     "report": "reporting",
     "resume": "runs",
+    "rm": "removal",
     "run": "runs",
     "schema": "shipped",
+    "show": "one_run",
     "up": "targets",
     "validate": "specs",
 }

@@ -28,6 +28,7 @@ from ..engine.model.errors import ParseError, SpecError, UsageError
 from ..engine.model.units import Dimension, parse_quantity
 from ..engine.planning.validity_gates import describe as describe_gate
 from ..engine.store.directory import RunDirectory
+from .indexing import index_run
 from .new_runs import make_directory
 from .planning import Planned, plan
 from .settings import RUNS, File
@@ -45,10 +46,12 @@ _FROM_WORKLOAD = ("title", "description", "gates", "primary", "path", "placement
 class Imported:
     """A run directory of imported results; ``failures`` are tests of theirs that failed, results
     that the tool's gates refuse, and files that were left out: the file and the reason.
+    ``unindexed``: why the run is not in the index, and what loads it later.
     """
 
     directory: Path
     failures: tuple[tuple[str, str], ...]
+    unindexed: str | None = None
 
 
 def import_(
@@ -96,7 +99,11 @@ def import_(
             raise
         break
     write_records(directory, planned.loaded.spec, planned.plan, read, names, skipped)
-    return Imported(directory=directory.path, failures=tuple(_failures(read, skipped)))
+    return Imported(
+        directory=directory.path,
+        failures=tuple(_failures(read, skipped)),
+        unindexed=index_run(directory.path),
+    )
 
 
 def _files(given: Path) -> list[Path]:

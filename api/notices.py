@@ -28,8 +28,13 @@ WRITTEN = "file.written"
 """A file of a template was written; the message is its path."""
 BUILDING = "image.building"
 """An image is about to be built or pushed."""
+UNINDEXED = "run.unindexed"
+"""A run has ended and the index of runs could not be used; the message says how it is loaded later.
+"""
 
-NOTICES = frozenset({REPORTED, KEPT, FALLEN, INSTALLING, NOTED, STANDING, WRITTEN, BUILDING})
+NOTICES = frozenset(
+    {REPORTED, KEPT, FALLEN, INSTALLING, NOTED, STANDING, WRITTEN, BUILDING, UNINDEXED}
+)
 
 
 class Unobserved:

@@ -25,7 +25,7 @@ from .consent import Consent, require_consent, require_consent_again
 from .foreign_runs import require_planned, require_valid_spec
 from .keeping import Keeping, choose_upkeep, held
 from .new_runs import make_directory
-from .notices import FALLEN, REPORTED, Unobserved, tell
+from .notices import FALLEN, REPORTED, UNINDEXED, Unobserved, tell
 from .planning import plan
 from .settings import MOST_EXPERIMENTS, RUNS, File, Keep
 
@@ -224,6 +224,10 @@ def _carry_out(
         raise (error or caught) from caught
     path = str(directory.path)
     if written is not None:
+        from .indexing import index_run
+
+        if message := index_run(directory.path):
+            tell(observer, UNINDEXED, message, directory=path)
         tell(observer, REPORTED, str(written.page), directory=path, **written.to_json())
     elif error is None:
         tell(observer, REPORTED, path, directory=path)

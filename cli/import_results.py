@@ -53,4 +53,6 @@ def command(
     )
     for file, reason in imported.failures:
         echo(f"{file}: {reason}", err=True)
+    if imported.unindexed:
+        echo(imported.unindexed, err=True)
     echo(imported.directory)
