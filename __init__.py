@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .api import (
         bench,
+        bundle,
         check_docs,
         clean,
         clean_all,
@@ -42,10 +43,12 @@ if TYPE_CHECKING:
         show,
         up,
         validate,
+        verify,
     )
 
 __all__ = [
     "bench",
+    "bundle",
     "check_docs",
     "clean",
     "clean_all",
@@ -76,6 +79,7 @@ __all__ = [
     "show",
     "up",
     "validate",
+    "verify",
 ]
 __version__ = "0.1.0"
 

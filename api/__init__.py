@@ -13,6 +13,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .bundles import bundle as bundle
+    from .bundles import verify as verify
     from .cleaning import clean as clean
     from .cleaning import clean_all as clean_all
     from .cluster_rights import rbac as rbac
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 
 HOMES = {
     "bench": "one_line",
+    "bundle": "bundles",
     "check_docs": "page_regions",
     "clean": "cleaning",
     "clean_all": "cleaning",
@@ -77,6 +80,7 @@ HOMES = {
     "show": "one_run",
     "up": "targets",
     "validate": "specs",
+    "verify": "bundles",
 }
 """Function to the module that has it."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from ..engine.store.read_run import read_run
 from ..reports.output.export import encode_contrasts
 from ..reports.wording.reasons import write_no_verdict
 from ..reports.wording.verdict_words import settled
+from .bundles import opened, pages_of
 from .reporting import Written, analyse_run, write_pages_of
 from .settings import File
 
@@ -96,8 +98,8 @@ class Comparison:
 
 
 def compare(*runs: File, baseline: str | None = None, target: str | None = None) -> Comparison:
-    """Compare two run directories (the first is the base), on ``target`` or on all that they share,
-    or the targets of one with another ``baseline``. Offline, from the directories alone.
+    """Compare two run directories or bundles (the first is the base), on ``target`` or on all that
+    they share, or the targets of one with another ``baseline``. Offline, from them alone.
 
     A comparison that is void or establishes nothing is in the result; its ``require_`` methods
     raise for it.
@@ -107,21 +109,29 @@ def compare(*runs: File, baseline: str | None = None, target: str | None = None)
         NotComparable: the runs shared a node, or have nothing in common.
         IntegrityError: a stored byte is not what was written.
     """
-    paths = [Path(run) for run in runs]
-    read = [read_run(path) for path in paths]
+    with ExitStack() as stack:
+        directories = [stack.enter_context(opened(run)) for run in runs]
+        return _compare([*map(Path, runs)], directories, baseline, target)
+
+
+def _compare(
+    paths: Sequence[Path], directories: Sequence[Path], baseline: str | None, target: str | None
+) -> Comparison:
+    """``paths`` are the runs as they were named, which pages are written beside."""
+    read = [read_run(path) for path in directories]
     match read, baseline:
         case [run], str():
             compared = {baseline: rebase(run, baseline)}
-            folder = paths[0] / "report" / "baseline"
+            folder = pages_of(paths[0]) / "baseline"
         case [before, after], None:
             names = (target,) if target else common_targets(before, after)
             if not names:
                 raise UsageError(
                     "the two runs have no target in common", remedy="name two runs of one spec"
                 )
-            _require_apart(paths, read, names)
+            _require_apart(directories, read, names)
             compared = {name: merge_runs(before, after, name) for name in names}
-            folder = paths[1] / "report" / f"against-{paths[0].resolve().name}"
+            folder = pages_of(paths[1]) / f"against-{directories[0].resolve().name}"
         case _:
             raise UsageError(
                 "expected two runs, or one run and --baseline TARGET",

@@ -12,6 +12,7 @@ from ..engine.model.spec import Json
 from ..engine.store.read_run import read_run
 from ..reports.page.answer import Answer, make_answer
 from ..reports.page.view import build_view
+from .bundles import opened
 from .reporting import analyse_run
 from .run_names import find_directory
 from .settings import File
@@ -41,7 +42,8 @@ class Shown:
 
 
 def show(run: File) -> Shown:
-    """What ``run``, a run directory or the id of a run in the index, says. Every sum is checked.
+    """What ``run``, a run directory, a bundle or the id of a run in the index, says. Every sum is
+    checked.
 
     Raises:
         UsageError: no run directory.
@@ -49,7 +51,8 @@ def show(run: File) -> Shown:
         StorageError: the index, which the id is looked up in, cannot be used.
     """
     path = find_directory(run)
-    data = read_run(path)
+    with opened(path) as directory:
+        data = read_run(directory)
     analysis = analyse_run(data)
     found = (*data.findings, *analysis.findings)
     measured = (trial.status.value for trial in data.trials if trial.kind is TrialKind.MEASURED)

@@ -20,6 +20,7 @@ from ..reports.output.docs_pages import render_docs, update_docs
 from ..reports.output.render import render_pages, render_report, write_report
 from ..reports.page.answer import Answer
 from ..workloads.registry import metrics_of
+from .bundles import opened, pages_of
 from .settings import File
 
 
@@ -44,8 +45,8 @@ def analyse_run(run: RunData) -> Analysis:
 def render(
     run: File, format: str = "markdown", *, template: File | None = None
 ) -> Mapping[str, bytes]:
-    """The files of a report of the run directory ``run`` by name, the main file first. Every sum is
-    checked before.
+    """The files of a report of ``run``, a directory or a bundle, by name, the main file first.
+    Every sum is checked before.
 
     ``format`` is one of markdown, html, json, csv and summary (short Markdown for a pull request).
     ``template`` is a Jinja2 template for the Markdown page; None: the spec's own, if it has one.
@@ -55,23 +56,23 @@ def render(
         IntegrityError: a stored byte is not what was written.
         SpecError: the template is wrong.
     """
-    path = Path(run)
-    data = read_run(path)
-    analysis = analyse_run(data)
-    own = RunDirectory.open(path).template if format == "markdown" else None
-    return render_report(
-        data, analysis, format, template=own if template is None else Path(template)
-    )
+    with opened(run) as path:
+        data = read_run(path)
+        analysis = analyse_run(data)
+        own = RunDirectory.open(path).template if format == "markdown" else None
+        return render_report(
+            data, analysis, format, template=own if template is None else Path(template)
+        )
 
 
 def report(
     run: File, format: str = "markdown", *, out: File | None = None, template: File | None = None
 ) -> Path:
-    """Write what :func:`render` gives into ``out``, or ``run``/report; return the main file. Raises
-    as :func:`render`, and StorageError.
+    """Write what :func:`render` gives into ``out``, or ``run``/report (NAME-report beside a
+    bundle); return the main file. Raises as :func:`render`, and StorageError.
     """
     files = render(run, format, template=template)
-    target = Path(run) / "report" if out is None else Path(out)
+    target = pages_of(run) if out is None else Path(out)
     write_report(files, target)
     return target / next(iter(files))
 
@@ -85,7 +86,8 @@ def publish(run: File, docs: File | None = None) -> Path:
         IntegrityError: a stored byte is not what was written.
         StorageError: it cannot be written.
     """
-    data = read_run(Path(run))
+    with opened(run) as path:
+        data = read_run(path)
     analysis = analyse_run(data)
     folder = _own_folder(data) if docs is None else Path(docs)
     name = data.spec.name
@@ -113,13 +115,13 @@ def write_pages(
     """Write the Markdown page with its figures and the HTML page into ``out``, or ``run``/report;
     None when there is nothing to tell of yet. Raises as :func:`report`.
     """
-    path = Path(run)
-    data = read_run(path)
-    if not data.trials:
-        return None
-    own = RunDirectory.open(path).template if template is None else Path(template)
-    target = path / "report" if out is None else Path(out)
-    return write_pages_of(data, analyse_run(data), target, own)
+    with opened(run) as path:
+        data = read_run(path)
+        if not data.trials:
+            return None
+        own = RunDirectory.open(path).template if template is None else Path(template)
+        target = pages_of(run) if out is None else Path(out)
+        return write_pages_of(data, analyse_run(data), target, own)
 
 
 def write_pages_of(

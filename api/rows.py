@@ -8,7 +8,6 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 from ..engine.analysis.model import Analysis, Cell, Contrast, Interval
 from ..engine.model.results import Finding, Measurement, RunData, Trial
@@ -16,6 +15,7 @@ from ..engine.model.spec import Experiment
 from ..engine.store.read_run import read_run
 from ..reports.wording.numbers import steady
 from ..reports.wording.verdict_words import verdict_words
+from .bundles import opened
 from .columns import COMPARISONS, FINDINGS, SESSIONS, TRIALS, Column, axis_column
 from .reporting import analyse_run
 from .settings import File
@@ -86,13 +86,14 @@ class RunTables:
 
 
 def load(run: File) -> RunTables:
-    """Read the run directory ``run`` back, check every sum, and analyse it.
+    """Read ``run``, a run directory or a bundle, back, check every sum, and analyse it.
 
     Raises:
         UsageError: no run directory.
         IntegrityError: a stored byte is not what was written.
     """
-    data = read_run(Path(run))
+    with opened(run) as path:
+        data = read_run(path)
     return RunTables(data, analyse_run(data))
 
 

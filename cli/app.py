@@ -33,6 +33,8 @@ VERBS: dict[str, str] = {
     "show": "Show one run: how it ended, its findings and its verdicts.",
     "history": "Show how the results of a spec went on from run to run, and what changed.",
     "index": "Load run directories into the index that list and history read.",
+    "bundle": "Write a run into one file, of the same bytes for the same run.",
+    "verify": "Check every byte of a run directory or a bundle against its sum.",
     "rm": "Remove a run: its directory and its rows in the index.",
     "check-docs": "Check that generated regions of pages are neither edited nor stale.",
     "parse": "Read the raw output of a tool and print its measurements.",

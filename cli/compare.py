@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from .app import VERBS
-from .options import DIRECTORY, json_option, quiet_option
+from .options import DIRECTORY, RUN, json_option, quiet_option
 from .output.answer import show_written
 from .output.documents import print_json
 
@@ -18,7 +18,7 @@ REQUIRE = "Exit with 8 when a primary comparison establishes nothing."
 
 
 @click.command("compare", short_help=VERBS["compare"])
-@click.argument("runs", nargs=-1, required=True, type=DIRECTORY)
+@click.argument("runs", nargs=-1, required=True, type=RUN)
 @click.option("--baseline", help=BASE)
 @click.option("--target", help=TARGET)
 @click.option("--out", "-o", type=DIRECTORY, help=OUT)
@@ -37,9 +37,9 @@ def command(
     """Compare two RUNS (the first is the base), target by target, or the targets of one RUN with
     another baseline.
 
-    Offline, from the run directories alone. Runs that differ in a fact the spec says must match are
-    refused with exit code 7, and so are runs that shared a node: where a trial of each went on at
-    the same time, each is in the other's figures.
+    Offline, from the run directories, or bundles of them, alone. Runs that differ in a fact the
+    spec says must match are refused with exit code 7, and so are runs that shared a node: where a
+    trial of each went on at the same time, each is in the other's figures.
     """
     from ..api.comparison import compare
 

@@ -15,6 +15,8 @@ F = TypeVar("F", bound=Callable[..., object])
 
 SPEC_FILE = click.Path(path_type=Path, dir_okay=False)
 DIRECTORY = click.Path(path_type=Path, file_okay=False)
+RUN = click.Path(path_type=Path)
+"""A run directory, or a bundle of one."""
 
 
 def overrides_option(function: F) -> F:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from .app import VERBS
-from .options import DIRECTORY, SPEC_FILE, quiet_option
+from .options import DIRECTORY, RUN, SPEC_FILE, quiet_option
 from .output.answer import show_written
 
 FORMATS = ("markdown", "html", "json", "csv", "summary")
@@ -25,7 +25,7 @@ PUBLISH = (
 
 
 @click.command("report", short_help=VERBS["report"])
-@click.argument("run", type=DIRECTORY)
+@click.argument("run", type=RUN)
 @click.option("--format", type=click.Choice(FORMATS), help=FORMAT)
 @click.option("--out", "-o", type=DIRECTORY, help=OUT)
 @click.option("--template", type=SPEC_FILE, help=TEMPLATE)
@@ -41,8 +41,8 @@ def command(
     publishing: bool,
     quiet: bool,
 ) -> None:
-    """Render RUN, a run directory, again: offline, from its journal and raw files alone, after
-    every sum was checked.
+    """Render RUN, a run directory or a bundle, again: offline, from its journal and raw files
+    alone, after every sum was checked.
 
     The same run gives the same bytes. A flipped byte anywhere is exit code 9.
     """
