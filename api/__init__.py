@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .explanation import explain as explain
     from .importing import import_ as import_
     from .indexing import index as index
+    from .new_spec import new as new
     from .one_line import bench as bench
     from .one_run import show as show
     from .page_regions import check_docs as check_docs
@@ -66,6 +67,7 @@ HOMES = {
     "list_": "past_runs",
     "load": "rows",
     "migrate": "specs",
+    "new": "new_spec",
     "parse": "tool_output",
     "plan": "planning",
     "publish": "reporting",

@@ -55,12 +55,13 @@ def init(
                 remedy="name another with -o, or give --force",
             )
     for file, data in wanted.items():
-        _write(file, data)
+        write(file, data)
         tell(observer, WRITTEN, str(file))
     return tuple(wanted)
 
 
-def _write(file: Path, data: bytes) -> None:
+def write(file: Path, data: bytes) -> None:
+    """Write ``file``, and the folders it is in. Raises StorageError."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)

@@ -16,6 +16,7 @@ from .. import __version__
 
 VERBS: dict[str, str] = {
     "init": "Write a ready-made spec to start from.",
+    "new": "Ask six questions and write a spec of your own.",
     "images": "Build the image with the tools that clusters need, or push it.",
     "validate": "Check specs against the schemas and rules; every problem at once, with its line.",
     "explain": "Explain a field of the spec, a diagnostic code or a finding.",
