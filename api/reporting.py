@@ -48,7 +48,8 @@ def render(
     """The files of a report of ``run``, a directory or a bundle, by name, the main file first.
     Every sum is checked before.
 
-    ``format`` is one of markdown, html, json, csv and summary (short Markdown for a pull request).
+    ``format`` is one of markdown, html, json, csv, summary (short Markdown for a pull request),
+    openmetrics, bencher and parquet (which needs pyarrow).
     ``template`` is a Jinja2 template for the Markdown page; None: the spec's own, if it has one.
 
     Raises:

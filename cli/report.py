@@ -10,13 +10,13 @@ from .app import VERBS
 from .options import DIRECTORY, RUN, SPEC_FILE, quiet_option
 from .output.answer import show_written
 
-FORMATS = ("markdown", "html", "json", "csv", "summary")
-TO_STDOUT = ("json", "csv", "summary")
+TO_STDOUT = ("json", "csv", "summary", "openmetrics", "bencher")
+FORMATS = ("markdown", "html", *TO_STDOUT, "parquet")
 FORMAT = (
     "What to render, and nothing else; summary is the short Markdown of a pull-request comment."
     "  [default: the Markdown and the HTML page, and the answer in the terminal]"
 )
-OUT = "Where to write it.  [default: RUN/report; json, csv and summary go to stdout]"
+OUT = "Where to write it.  [default: RUN/report; what is text for programs goes to stdout]"
 TEMPLATE = "A Jinja2 template of your own for the Markdown page."
 DOCS = "Write or refresh the page NAME.md in this folder of a documentation site instead."
 PUBLISH = (

@@ -11,11 +11,11 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, delete, event, insert, select, text
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
@@ -116,10 +116,8 @@ class RunIndex:
 
     def _put(self, connection: Connection, entry: Entry) -> None:
         row = asdict(entry.run)
-        make: Any = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-        connection.execute(
-            make(RUNS).values(row).on_conflict_do_update(index_elements=["run_id"], set_=row)
-        )
+        upsert: Any = _insert(connection.dialect.name)(RUNS).values(row)
+        connection.execute(upsert.on_conflict_do_update(index_elements=["run_id"], set_=row))
         rows: Sequence[tuple[Any, Sequence[SeriesRow] | Sequence[ComparisonRow]]] = (
             (SERIES, entry.series),
             (COMPARISONS, entry.comparisons),
@@ -136,6 +134,11 @@ class RunIndex:
                 yield connection
         except (SQLAlchemyError, UnicodeError) as error:
             raise _unusable(error, self.place) from error
+
+
+def _insert(dialect: str) -> Any:
+    """What makes an INSERT that can update; imported by whoever writes alone."""
+    return import_module(f"sqlalchemy.dialects.{dialect}").insert
 
 
 def _connect(given: str) -> tuple[Engine, str]:

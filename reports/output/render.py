@@ -17,7 +17,7 @@ from ..page.answer import Answer, make_answer
 from ..page.model import View
 from ..page.view import build_view
 
-FORMATS = ("markdown", "html", "json", "csv", "summary")
+FORMATS = ("markdown", "html", "json", "csv", "summary", "openmetrics", "bencher", "parquet")
 
 
 def render_report(
@@ -31,10 +31,12 @@ def render_report(
 
     ``markdown`` gives ``page.md`` (or what ``template`` is called, without ``.j2``) and
     ``figures/*.svg``; ``html`` one ``page.html``; ``json`` ``results.json``; ``csv``
-    ``results.csv``; ``summary`` ``summary.md``. With ``out_dir`` they are also written there.
+    ``results.csv``; ``summary`` ``summary.md``; ``openmetrics`` ``results.prom``; ``bencher``
+    ``bencher.json``; ``parquet`` ``results.parquet``. With ``out_dir`` they are also written there.
 
     Raises:
-        UsageError: an unknown format, or a template for another format than Markdown.
+        UsageError: an unknown format, a template for another format than Markdown, or pyarrow is
+            missing.
         SpecError: the template is wrong; with file and line.
         StorageError: ``out_dir`` cannot be written.
     """
@@ -118,6 +120,10 @@ def _render(
             from .export import export_csv
 
             return {"results.csv": export_csv(run)}
+        case "openmetrics" | "bencher" | "parquet":
+            from . import exchange
+
+            return exchange.export(run, analysis, format)
         case _:
             raise UsageError(f"unknown format {format!r}, expected one of {', '.join(FORMATS)}")
 

@@ -19,6 +19,9 @@ def test_a_report_is_the_same_bytes_each_time(finished: Path, tmp_path: Path) ->
     assert page == tmp_path / "page.md"
     assert {name: (tmp_path / name).read_bytes() for name in files} == dict(files)
     assert list(benchspec.render(finished, "csv")) == ["results.csv"]
+    assert list(benchspec.render(finished, "openmetrics")) == ["results.prom"]
+    assert list(benchspec.render(finished, "bencher")) == ["bencher.json"]
+    assert list(benchspec.render(finished, "parquet")) == ["results.parquet"]
     with pytest.raises(UsageError, match="unknown format"):
         benchspec.render(finished, "pdf")
 
