@@ -6,17 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..engine.history.acks import Ack, read_acks
 from ..engine.history.entry import RunRow
 from ..engine.history.index import RunIndex
-from ..engine.history.lines import Lines, Point, make_lines
-from ..engine.language.load import load_spec
 from ..engine.model.codec import encode
 from ..engine.model.errors import GateFailed, UsageError
 from ..engine.model.spec import Json
 from ..engine.store.manifest import MANIFEST
 from .settings import File
+
+if TYPE_CHECKING:
+    from ..engine.history.lines import Lines, Point
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +127,9 @@ def history(spec: File, *, everything: bool = False, today: date | None = None) 
         UsageError: the index has no run of it, or BENCHSPEC_STORE names no database.
         StorageError: the index cannot be used.
     """
+    from ..engine.history.lines import make_lines  # with SciPy: for this, not for a list of runs
+    from ..engine.language.load import load_spec
+
     path = Path(spec)
     is_file = path.is_file()
     name = load_spec(path).spec.name if is_file else str(spec)
