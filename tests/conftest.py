@@ -55,9 +55,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _state_of_its_own() -> Generator[None, None, None]:
-    """What benchspec remembers of runs and consents is no user's. The path is short: sockets lie
-    below it.
+    """What benchspec remembers of runs and consents is no user's, and their index no team's. The
+    path is short: sockets lie below it.
     """
+    os.environ.pop("BENCHSPEC_STORE", None)
     before = os.environ.get("XDG_STATE_HOME")
     folder = tempfile.mkdtemp(prefix="bs-")
     os.environ["XDG_STATE_HOME"] = folder
