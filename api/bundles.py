@@ -36,7 +36,7 @@ def bundle(run: File, out: File | None = None) -> Path:
     checked before.
 
     Raises:
-        UsageError: no run directory, or the file is there already.
+        UsageError: no run directory, the file is there already, or its name is no bundle's.
         Locked: a process writes the run.
         IntegrityError: a stored byte is not what was written.
         StorageError: it cannot be read or written.
@@ -44,6 +44,11 @@ def bundle(run: File, out: File | None = None) -> Path:
     path = find_directory(run)
     read_run(path)
     target = Path(f"{path.resolve().name}{SUFFIX}") if out is None else Path(out)
+    if not target.name.endswith(SUFFIX):
+        raise UsageError(
+            f"found the name {target.name!r}, expected one that ends with {SUFFIX}",
+            remedy="other verbs know bundles by it",
+        )
     write_bundle(RunDirectory.open(path), target)
     return target
 

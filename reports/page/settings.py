@@ -158,7 +158,8 @@ def _apart(name: str, parameters: Mapping[str, str]) -> str:
 
 def _parameters(experiment: Experiment) -> Iterator[tuple[str, str]]:
     for name, value in flatten(experiment.parameters):
-        yield name, _exact(_text(value))
+        words = value if name == "run" and isinstance(value, list | tuple) else ()
+        yield name, _exact(" ".join(_word(str(word)) for word in words) or _text(value))
 
 
 def _situation(experiment: Experiment) -> Iterator[tuple[str, str]]:

@@ -72,3 +72,9 @@ def test_the_verbs(finished: Path, tmp_path: Path) -> None:
     shown = run_cli("report", str(tmp_path / "x.tar.gz"), "--format", "csv")
     assert shown.stdout.startswith("trial,session")
     assert run_cli("compare", str(tmp_path / "x.tar.gz"), str(finished), "--json").returncode == 0
+
+
+def test_a_bundle_has_a_name_that_other_verbs_know(finished: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"expected one that ends with \.tar\.gz"):
+        benchspec.bundle(finished, tmp_path / "x.tgz")
+    assert not (tmp_path / "x.tgz").exists()
