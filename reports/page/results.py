@@ -215,7 +215,7 @@ def _cell(context: Context, name: str, experiments: Sequence[Experiment]) -> Cel
     others = [c for c in contrasts if not c.primary]
     return CellView(
         name=name,
-        title=experiments[0].title or name,
+        title=_cell_title(context, experiments[0]) or name,
         anchor=context.anchors[name],
         metric=f"{title_of(metric)}{per_trial(metric)}" if metric else "",
         statistic=metric.statistic.value if metric else "",
@@ -239,6 +239,11 @@ def _cell(context: Context, name: str, experiments: Sequence[Experiment]) -> Cel
         has_price=any(row.price for row in rows),
         has_notes=any(row.notes for row in rows),
     )
+
+
+def _cell_title(context: Context, experiment: Experiment) -> str:
+    """Workload and point: an experiment's title without the target, of which a cell has several."""
+    return experiment.title.removesuffix(f" on {context.title(experiment.target)}")
 
 
 def _scale(cells: Sequence[Cell]) -> Scale:
