@@ -31,6 +31,7 @@ from ..model.errors import IntegrityError, StorageError, UsageError
 from ..model.results import RawFile
 from . import journal
 from .manifest import FORMAT, MANIFEST, PLAN, RESOLVED, SCRIPTS, SPEC, TEMPLATE, add_sums
+from .regular import read_regular
 
 RAW, RAW_STEPS, KNOWN_HOSTS = "raw", "raw-steps", "known_hosts"
 DESCRIPTION, MONITOR = "trial.json", "monitor.json"
@@ -306,7 +307,7 @@ class RunDirectory:
                     where=str(self.path),
                     remedy="restore the journal and the raw files from a copy",
                 )
-            data = resolved.read_bytes()
+            data = read_regular(resolved)
         except OSError as error:
             raise IntegrityError(
                 f"a raw file cannot be read: {error.strerror}",
@@ -351,7 +352,7 @@ def _verified(path: Path, sha256: str | None) -> bytes:
     written.
     """
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
     except OSError as error:
         raise IntegrityError(
             f"cannot be read: {error}", where=str(path), remedy="restore it from a copy"
@@ -369,7 +370,7 @@ def _read_json(path: Path, sha256: str | None = None) -> Mapping[str, Any]:
     data = _verified(path, sha256)
     try:
         value = json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise IntegrityError(
             f"cannot be read: {error}", where=str(path), remedy="restore it from a copy"
         ) from error

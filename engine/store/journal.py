@@ -13,6 +13,7 @@ import errno
 import fcntl
 import hashlib
 import json
+import math
 import os
 import time
 from collections.abc import Iterator
@@ -23,12 +24,21 @@ from typing import Any, Self
 
 from ..model.codec import encode
 from ..model.errors import IntegrityError, Locked, StorageError
+from .regular import read_regular
 
 FORMAT_VERSION = 1
 NAME = "journal.ndjson"
 _PREFIX = b'{"sum":"'
 _SUM_DIGITS = 16
 _BODY_AT = len(_PREFIX) + _SUM_DIGITS + len(b'",')
+_FIELDS: dict[str, tuple[type, ...]] = {
+    "n": (int,),
+    "type": (str,),
+    "at": (int, float),
+    "mono": (int, float),
+    "boot": (str,),
+    "data": (dict,),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,13 +101,24 @@ def parse_line(line: bytes, *, where: str) -> Record:
             where=where,
             remedy="restore the file from a copy",
         )
-    fields = json.loads(b"{" + body)
+    try:
+        fields = json.loads(b"{" + body)
+    except (ValueError, RecursionError) as error:
+        raise IntegrityError(
+            f"the record does not read: {error}", where=where, remedy="restore the file from a copy"
+        ) from error
+    if "v" not in fields:
+        raise _wrong_field("v", where)
     if fields["v"] != FORMAT_VERSION:
         raise IntegrityError(
             f"found journal format {fields['v']}, expected {FORMAT_VERSION}",
             where=where,
             remedy="use the benchspec version that wrote this run",
         )
+    for name, types in _FIELDS.items():
+        value = fields.get(name)
+        if type(value) not in types or (float in types and not _is_finite(value)):
+            raise _wrong_field(name, where)
     return Record(
         n=fields["n"],
         type=fields["type"],
@@ -108,16 +129,32 @@ def parse_line(line: bytes, *, where: str) -> Record:
     )
 
 
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer that no float holds
+        return False
+
+
+def _wrong_field(name: str, where: str) -> IntegrityError:
+    return IntegrityError(
+        f"the record's field {name!r} is missing or of another type",
+        where=where,
+        remedy="restore the file from a copy",
+    )
+
+
 def read_records(path: Path) -> tuple[list[Record], int]:
     """All records of the journal at ``path``, and how many bytes of the file they take (a torn tail
     lies behind).
 
     Raises:
-        IntegrityError: a record in the middle does not read, or numbers are missing.
+        IntegrityError: a record in the middle does not read, numbers are missing, or this is no
+            regular file.
         StorageError: the file cannot be read.
     """
     try:
-        content = path.read_bytes()
+        content = read_regular(path)
     except OSError as error:
         raise StorageError(
             f"cannot read the journal: {error.strerror}",
@@ -156,7 +193,7 @@ def _is_complete(line: bytes) -> bool:
     """
     try:
         json.JSONDecoder().raw_decode(line.decode(errors="surrogateescape"))
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 
