@@ -13,6 +13,7 @@ import numpy as np
 from ..model.results import Metric, RunData, Statistic
 from ..model.spec import Comparison, Experiment, Order
 from ..planning.baselines import held_against, host_pairs, target_pairs
+from ..planning.same_settings import same_settings
 from .cells import CellTable, Numbers, build_cells, number_crunch
 from .contrasts import Alignment, Estimate, align, estimate, ratio_without_outliers
 from .evidence import Evidence, mismatch
@@ -70,6 +71,16 @@ def analyse(run: RunData, metrics: Mapping[str, Sequence[Metric]]) -> Analysis:
     return replace(analysis, findings=(*check_physics(run, observed), *findings_of(run, analysis)))
 
 
+def same_settings_of(run: RunData) -> dict[str, str]:
+    """The targets of ``run`` that are its baseline under another name, and that baseline. None of
+    results that were imported, and none of two runs held side by side: what was really set is not
+    in the spec there.
+    """
+    if "imported" in run.manifest or run.runs_a_side is not None:
+        return {}
+    return same_settings(run.spec)
+
+
 @dataclass(frozen=True, slots=True)
 class _Pair:
     """One series of an experiment beside the same series of its ``base``; ``alignment`` is None
@@ -116,6 +127,7 @@ class _Comparer:
         self._equivalence = (
             Comparison(baseline="").equivalence if compare is None else compare.equivalence
         )
+        self._same = same_settings_of(run)
         self._mismatch = {} if compare is None else _mismatches(run, compare, evidence)
 
     def contrasts(self) -> tuple[Contrast, ...]:
@@ -272,6 +284,8 @@ class _Comparer:
             left_out=pair.alignment.left_out(self._numbers.described)
             if pair.alignment
             else ((), ()),
+            same_settings=pair.experiment.target != pair.base.target
+            and pair.experiment.target in self._same,
         )
         return (
             contrast

@@ -208,7 +208,8 @@ class Contrast:
 
     ``statistic`` is the mean that was compared. ``shift`` is there where no ratio exists.
     ``centres`` are the means of a and b over the sessions that were compared, ``left_out`` the
-    sessions of a and of b that the other side lacks.
+    sessions of a and of b that the other side lacks. ``same_settings``: a and b are two targets
+    that differ in their names alone, so whatever differs is noise of the method.
     """
 
     cell: str
@@ -238,6 +239,7 @@ class Contrast:
     shift: Shift | None = None
     centres: tuple[float, float] | None = None
     left_out: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+    same_settings: bool = False
 
 
 class Level(StrEnum):

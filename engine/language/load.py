@@ -33,6 +33,7 @@ from .interpolation import Substitution, substitute
 from .overrides import Override, apply_overrides, read_overrides
 from .relative_paths import anchor_files
 from .rules import RULES, check_rules
+from .rules.built import check_built
 from .schema.plugins import check_plugins
 from .schema.registry import benchmark_schema
 from .yaml.source import MOST_BYTES, Source, read_yaml
@@ -165,6 +166,12 @@ def _problems(
             problem.code in SECRET_CODES or (problem.path, problem.at) not in known
         ):
             yield problem
+    if not faulty and not any(map(_is_error, (*first, *semantic))):
+        yield from check_built(build_spec(document))
+
+
+def _is_error(problem: Problem) -> bool:
+    return RULES[problem.code].severity is Severity.ERROR
 
 
 def _without_secrets(diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:

@@ -150,9 +150,9 @@ def _mapping(mapping: Mapping[str, Json], key: str) -> Mapping[str, Json]:
 def _experiment(workload: WorkloadSpec, tool: Workload, target: Target, point: Point) -> Experiment:
     override = workload.overrides.get(target.name, {})
     values, situation = _values(point)
-    parameters = _without_notes({**workload.parameters, **values, **_mapping(override, "with")})
+    parameters = without_notes({**workload.parameters, **values, **_mapping(override, "with")})
     path, placement = (override.get(key) or situation.get(key) for key in SITUATION)
-    cpus = _cpus(override["cpus"]) if "cpus" in override else workload.cpus or target.cpus
+    cpus = read_cpus(override["cpus"]) if "cpus" in override else workload.cpus or target.cpus
     primary, image = (
         override.get("primary") or workload.primary,
         override.get("image") or workload.image,
@@ -168,7 +168,7 @@ def _experiment(workload: WorkloadSpec, tool: Workload, target: Target, point: P
         roles=deal(tool.ROLES, cpus, target),
         path=TrafficPath(str(path)) if path else workload.path,
         placement=Placement(str(placement)) if placement else workload.placement,
-        gates={**tool.DEFAULT_GATES, **workload.gates, **_gates(_mapping(override, "gates"))},
+        gates={**tool.DEFAULT_GATES, **workload.gates, **read_gates(_mapping(override, "gates"))},
         primary=str(primary or tool.primary(parameters)),
         image=None if image is None else str(image),
         storage=target.storage,
@@ -209,12 +209,12 @@ def _values(point: Point) -> tuple[dict[str, Json], dict[str, Json]]:
     return values, situation
 
 
-def _without_notes(parameters: Mapping[str, Json]) -> dict[str, Json]:
+def without_notes(parameters: Mapping[str, Json]) -> dict[str, Json]:
     """``parameters`` without the author's own ``x-`` keys, on every level: neither the tool nor the
     id should see them.
     """
     return {
-        key: _without_notes(value) if isinstance(value, Mapping) else value
+        key: without_notes(value) if isinstance(value, Mapping) else value
         for key, value in parameters.items()
         if not key.startswith("x-")
     }
@@ -229,7 +229,7 @@ def _title(workload: WorkloadSpec, point: Labels, target: Target) -> str:
     )
 
 
-def _cpus(value: Json) -> Mapping[str, tuple[int, ...]]:
+def read_cpus(value: Json) -> Mapping[str, tuple[int, ...]]:
     """The ``cpus`` of an override as in the model: by role, a plain list under ``any``."""
     by_role = value if isinstance(value, Mapping) else {ANY_ROLE: value}
     return {
@@ -239,7 +239,7 @@ def _cpus(value: Json) -> Mapping[str, tuple[int, ...]]:
     }
 
 
-def _gates(bounds: Mapping[str, Json]) -> dict[str, float]:
+def read_gates(bounds: Mapping[str, Json]) -> dict[str, float]:
     """The ``gates`` of an override in base units."""
     return {name: _bound(name, bound) for name, bound in bounds.items()}
 

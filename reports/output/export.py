@@ -123,9 +123,11 @@ def export_csv(run: RunData) -> bytes:
 
 
 def encode_contrasts(contrasts: Sequence[Contrast]) -> list[dict[str, Json]]:
-    """Comparisons as JSON values with all digits, reasons in words; what is absent is left out."""
+    """Comparisons as JSON values with all digits, reasons in words; what is absent is left out, and
+    so is ``same_settings`` where it is false.
+    """
     return [
-        {**encode(contrast), "verdict": _without_absent(_verdict(contrast.verdict))}
+        _without_same({**encode(contrast), "verdict": _without_absent(_verdict(contrast.verdict))})
         for contrast in contrasts
     ]
 
@@ -167,7 +169,12 @@ def _mapping(value: object) -> dict[str, Json]:
 
 
 def _contrast(contrast: Contrast) -> dict[str, Json]:
-    return {**_mapping(contrast), "verdict": _verdict(contrast.verdict)}
+    return _without_same({**_mapping(contrast), "verdict": _verdict(contrast.verdict)})
+
+
+def _without_same(contrast: dict[str, Json]) -> dict[str, Json]:
+    """``contrast`` without ``same_settings`` where it is false."""
+    return {key: value for key, value in contrast.items() if key != "same_settings" or value}
 
 
 def _verdict(verdict: Verdict | None) -> dict[str, Json] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from ...engine.analysis.analyse import same_settings_of
 from ...engine.analysis.model import Analysis
 from ...engine.facts.catalogue import is_published
 from ...engine.model.results import ClaimState, RunData, TrialKind
@@ -104,7 +105,7 @@ def _retries(run: RunData) -> list[Item]:
 
 def list_warnings(run: RunData) -> tuple[str, ...]:
     """What a reader must know before the numbers: smoke mode, a run cut short, contradicted claims,
-    confounded order, a single session, targets that are compared with nothing.
+    confounded order, an A/A run, a single session, targets that are compared with nothing.
     """
     method, warnings = run.spec.method, _imported(run)
     if method.mode is Mode.SMOKE:
@@ -134,9 +135,23 @@ def list_warnings(run: RunData) -> tuple[str, ...]:
             "The targets were measured one after the other: a change over time cannot be told from"
             " a difference between them."
         )
+    warnings.extend(_same_settings(run))
     if method.sessions == 1:
         warnings.append("There is one session: the intervals do not cover a new allocation.")
     return (*warnings, *_not_compared(run))
+
+
+def _same_settings(run: RunData) -> Iterator[str]:
+    """Targets that are their baseline under another name."""
+    together: dict[str, list[str]] = {}
+    for name, base in same_settings_of(run).items():
+        together.setdefault(base, [base]).append(name)
+    for names in together.values():
+        *first, last = (run.spec.target(name).title for name in names)
+        yield (
+            f"An A/A run: {', '.join(first)} and {last} are the same settings. What is shown"
+            " between them is the noise of the method, and none of them is better or worse."
+        )
 
 
 def _not_compared(run: RunData) -> Iterator[str]:

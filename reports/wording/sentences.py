@@ -92,6 +92,7 @@ def _say(contrast: Contrast, names: Names, family: int) -> str:
     )
     return (
         body
+        + _same_settings(contrast, difference)
         + _bound(contrast, difference, percent)
         + _test_dependence(contrast)
         + _no_width(contrast)
@@ -149,7 +150,8 @@ def _by_difference(contrast: Contrast, names: Names, shift: Shift, why: NoRatio)
     graded = f", which is {tone.value}" if tone in (Tone.BETTER, Tone.WORSE) else ""
     return (
         f"On {names.target} the {_noun(contrast)} is {size} {difference.value} than on"
-        f" {names.baseline} ({evidence}){graded}; {because}.{_left_out(contrast, names)}"
+        f" {names.baseline} ({evidence}){graded}; {because}."
+        f"{_same_settings(contrast, difference)}{_left_out(contrast, names)}"
     )
 
 
@@ -272,6 +274,13 @@ def _left_out(contrast: Contrast, names: Names) -> str:
         return ""
     shared = f"the {contrast.pairs} sessions that both sides have"
     return f" Compared are {shared}{_means(contrast, names)}."
+
+
+def _same_settings(contrast: Contrast, difference: Difference | None) -> str:
+    """That a difference of two targets with the same settings is none of theirs."""
+    if difference is None or not contrast.same_settings:
+        return ""
+    return " Both are the same settings, so this is the noise of the method."
 
 
 def _test_dependence(contrast: Contrast) -> str:

@@ -61,7 +61,7 @@ def settled(contrast: Contrast) -> bool:
 
 def tone_of(contrast: Contrast) -> Tone:
     """Better or worse only for an established difference that is not inside the margin and that no
-    limit makes, of a metric with a direction.
+    limit makes, of a metric with a direction; never of two targets with the same settings.
     """
     if contrast.verdict is None:
         return Tone.NEUTRAL
@@ -71,6 +71,7 @@ def tone_of(contrast: Contrast) -> Tone:
     if (
         difference is None
         or contrast.verdict.margin is Margin.INSIDE
+        or contrast.same_settings
         or contrast.metric.direction is Direction.NEITHER
         or hidden_by_limit(contrast, difference)
     ):

@@ -140,6 +140,7 @@ BS290 error | a sweep along no rising axis | sweep.axis names an axis of the wor
 BS291 error | a gain that means nothing | sweep.gain is what a further point must add to count as more; it lies between 0 and 100 %.
 BS292 warning | a host baseline beside no virtual path | baseline: host measures host-to-host beside paths through pods, services and the like; this workload has none.
 BS293 error | a file that may be overwritten | Tools measure in folders of their own, which are removed. A file or device that is there already is written only if destroys names it: its contents are lost, and whoever runs the spec is asked.
+BS294 note | a target with the settings of its baseline | Only their names differ, so the comparison is an A/A run: what it shows is the noise of the method, and nothing is called better or worse.
 BS301 error | a secret written out | The text has the form of a known kind of token or key. Use a reference such as ${secret:env:NAME}, and revoke what was published.
 BS302 warning | what looks like a secret written out | The key says password, token or the like. Use a reference such as ${secret:env:NAME}.
 BS303 error | a secret where it is not put in | A reference to a secret is replaced only where its value is seen by the program alone: in a step's env or wait, and in the parameters of a tool that take one (the env of command, the token of vault-benchmark), there as the whole value.

@@ -112,6 +112,29 @@ def test_an_established_difference_inside_the_margin_is_not_graded() -> None:
     assert verdict_words(inside) == "higher, inside the 2 % margin"
 
 
+def test_a_difference_of_two_targets_with_the_same_settings_is_never_better_or_worse() -> None:
+    for ratio, low, high, difference in (
+        (1.931, 1.902, 1.961, Difference.HIGHER),
+        (0.52, 0.50, 0.54, Difference.LOWER),
+    ):
+        noise = contrast(
+            ratio,
+            low,
+            high,
+            Verdict(difference=difference, margin=Margin.OUTSIDE),
+            same_settings=True,
+        )
+        assert tone_of(noise) is Tone.NEUTRAL
+        assert verdict_words(noise) == f"{difference.value}, outside the 2 % margin"
+        sentence = write_sentence(noise, NAMES, 1)
+        assert "better" not in sentence
+        assert "worse" not in sentence
+        assert sentence.endswith(
+            "that lies outside the 2 % margin. Both are the same settings, so this is the noise of"
+            " the method."
+        )
+
+
 def test_an_established_difference_across_the_margin() -> None:
     across = contrast(
         0.97, 0.95, 0.99, Verdict(difference=Difference.LOWER, margin=Margin.UNDECIDED)

@@ -23,7 +23,7 @@ VALID = Path(__file__).parents[3] / "specs" / "valid"
 PINNED = (
     "ghcr.io/example/fio@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 )
-TWO_HERE = "targets={here: {runner: local}, there: {runner: local}}"
+TWO_HERE = "targets={here: {runner: local}, there: {runner: local, facts: {os.name: x}}}"
 TWO_PINNED = "targets={here: {runner: local, cpus: [0]}, there: {runner: local, cpus: [1]}}"
 LIMIT = (
     "targets.aks.limits[1]={metric: storage.iops, sustained: 1 1/s, source: s, as_of: 2023-03-20,"
@@ -524,6 +524,15 @@ CASES: list[tuple[str, str, list[str], list[str]]] = [
         "hosts",
         ["workloads.disk.with={rw: read, directory: /d, filename: f, destroys: [/d/f, /d/g]}"],
         ["workloads.disk.with={rw: read, directory: /d, filename: f, destroys: [/d/f]}"],
+    ),
+    (
+        "BS294",
+        "minimal",
+        [
+            "targets={here: {runner: local}, there: {title: x, runner: {kind: local}}}",
+            "compare={baseline: here}",
+        ],
+        [TWO_HERE, "compare={baseline: here}"],
     ),
     ("BS301", "minimal", [f"title=ghp_{'a1' * 18}"], ["title=ghp_short"]),
     (

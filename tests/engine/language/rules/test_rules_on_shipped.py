@@ -206,6 +206,7 @@ SLIPS: list[tuple[str, str, str, str]] = [
     ("BS291", CNI, "gain: 5 %}", "gain: 500 %}"),
     ("BS292", QUICK, "    path: loopback\n", "    path: loopback\n    baseline: host\n"),
     ("BS293", QUICK, "numjobs: 2,", "directory: /dev, filename: sda,"),
+    ("BS294", QUICK, "    cpus: [0, 1] #", "    cpus: [0] #"),
     (
         "BS301",
         VAULT,
