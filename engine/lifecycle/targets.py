@@ -29,7 +29,8 @@ from ..store.records import (
 from ..store.report_finding import report_finding
 from .outputs import fill_value
 from .state import WHOLE_RUN, Bringing, Standing, Standings
-from .step.order import RUN, SESSION, OwnStep, all_steps, falling, rising, steps_per
+from .step.already_there import refuse_what_answers
+from .step.order import RUN, SESSION, OwnStep, Phase, all_steps, falling, rising, steps_per
 from .step.places import Runners, is_plural, releases_on
 from .step.run import StepBench
 from .step.workdirs import Door
@@ -144,6 +145,7 @@ class Stage:
             RunFailed: a step failed. What there was is destroyed, unless ``keep_failed``.
             Interrupted, StorageError: the run cannot go on.
         """
+        self._refuse_what_answers(target, session)
         attempt = self._standings.next_attempt(target, session)
         bringing = Bringing(
             target=target,
@@ -170,6 +172,22 @@ class Stage:
             raise self._failed[standing.key] from error
         self._journal.append(LIFECYCLE_READY, told)
         standing.ready = True
+
+    def _refuse_what_answers(self, target: str, session: int) -> None:
+        """Nothing may stand yet where the target is going to be awaited on this machine, unless its
+        own lifecycle of the whole run has brought it up.
+        """
+        if session != WHOLE_RUN and self.stands(target):
+            return
+        steps = [*rising(self._spec.target(target), RUN if session == WHOLE_RUN else SESSION)]
+        if all(own.phase is Phase.READY for own in steps):
+            return
+        waits = (own for own in steps if own.phase is Phase.READY and own.step.action == "wait")
+        try:
+            refuse_what_answers(target, (own.step for own in waits if self._bench.is_here(own)))
+        except RunFailed as error:
+            self._failed[target, session] = error
+            raise
 
     def filled(self, experiment: Experiment, session: int) -> Experiment:
         """``experiment`` with the outputs of its target's steps in its parameters. Raises RunFailed

@@ -93,6 +93,13 @@ class StepBench:
             told = "; ".join(failure.told(f"failed{tries}") for failure in failed)
             raise RunFailed(f"{own.phase} step {own.step.name} {told}", remedy=failed[0].remedy)
 
+    def is_here(self, own: OwnStep) -> bool:
+        """Whether the step is carried out on this machine."""
+        try:
+            return all(place.host == HERE for place in self._places(own))
+        except RunFailed:
+            return False  # performing it says why
+
     def _places(self, own: OwnStep) -> tuple[StepPlace, ...]:
         return places_of(self._spec.target(own.target), own.step, self._runners)
 
