@@ -4,13 +4,13 @@ here; no clock, no network, no site.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from ..language.load import build_spec
 from ..model.codec import decode
-from ..model.errors import IntegrityError
+from ..model.errors import BenchspecError, IntegrityError
 from ..model.results import (
     ClaimCheck,
     FactSet,
@@ -20,11 +20,12 @@ from ..model.results import (
     Trial,
     UsedCommands,
 )
+from ..model.spec import Json, Spec
 from ..planning.plan import Plan
 from .clock_steps import clock_steps
 from .directory import RunDirectory
 from .journal import Record, read_records
-from .manifest import MANIFEST
+from .manifest import MANIFEST, RESOLVED
 from .records import (
     CLAIM,
     COMMANDS,
@@ -72,7 +73,7 @@ def read_run(path: Path, *, verify: bool = True) -> RunData:
         run_id=directory.run_id,
         manifest=directory.manifest,
         document=document,
-        spec=build_spec(document),
+        spec=_spec(directory, document),
         experiments=read_plan(directory).experiments,
         trials=tuple(trials[sequence] for sequence in sorted(trials)),
         facts=_distinct(records, FACTS, FactSet, lambda f: (*f.place, f.when, f.allocation_id)),
@@ -82,6 +83,28 @@ def read_run(path: Path, *, verify: bool = True) -> RunData:
         complete=any(r.type == RUN_FINISHED for r in records),
         resumed=sum(r.type == RUN_RESUMED for r in records),
         commands=tuple(decode(UsedCommands, r.data) for r in records if r.type == COMMANDS),
+    )
+
+
+def _spec(directory: RunDirectory, document: Mapping[str, Json]) -> Spec:
+    """The spec of a run. A document that was resolved by us has no errors, and is not validated
+    again: one with errors is another's.
+    """
+    try:
+        return build_spec(document)
+    except KeyError as error:
+        problem = f"found a mapping without {error}"
+    except (
+        BenchspecError,
+        LookupError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        RuntimeError,
+    ) as error:
+        problem = f"found a document that is no resolved spec: {error}"
+    raise IntegrityError(
+        problem, where=str(directory.path / RESOLVED), remedy="restore it from a copy"
     )
 
 

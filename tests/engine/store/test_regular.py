@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 from pathlib import Path
@@ -72,3 +73,38 @@ def test_a_manifest_that_cannot_be_decoded_is_refused(tmp_path: Path, text: str)
     (run / "manifest.json").write_text(text)
     with pytest.raises(IntegrityError):
         RunDirectory.open(run)
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("name", None),
+        ("targets", {"a": {"runner": 7}}),
+        ("workloads", {"one": {"title": "no tool"}}),
+        ("workloads", {"one": {"tool": "fio", "path": "nowhere"}}),
+    ],
+)
+def test_a_document_that_is_no_resolved_spec_is_refused(
+    tmp_path: Path, part: str, value: object
+) -> None:
+    run = shutil.copytree(OLD_RUN, tmp_path / "run")
+    manifest = json.loads((run / "manifest.json").read_text())
+    document = json.loads((run / "resolved.json").read_text())
+    if value is None:
+        del document[part]
+    else:
+        document[part] = value
+    data = json.dumps(document).encode()
+    (run / "resolved.json").write_bytes(data)
+    manifest["sha256"]["resolved.json"] = hashlib.sha256(data).hexdigest()
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    journal = (run / "journal.ndjson").read_bytes().splitlines(keepends=True)
+    begun = json.loads(journal[0])
+    begun["data"]["manifest"] = hashlib.sha256((run / "manifest.json").read_bytes()).hexdigest()
+    del begun["sum"]
+    body = json.dumps(begun).encode()[1:]
+    journal[0] = b'{"sum":"' + hashlib.sha256(body).hexdigest()[:16].encode() + b'",' + body + b"\n"
+    (run / "journal.ndjson").write_bytes(b"".join(journal))
+    with pytest.raises(IntegrityError) as refused:
+        read_run(run, verify=False)
+    assert refused.value.where == str(run / "resolved.json")
